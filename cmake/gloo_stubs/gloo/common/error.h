@@ -1,0 +1,2 @@
+// See Note [Gloo stubs] in gloo/algorithm.h.
+#pragma once
