@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sheaf/comm/init.h"
+
+namespace sheaf::comm {
+
+struct RunRanksOptions {
+  /// shared (also what automatic means here), gloo, or fake.
+  BackendKind backend = BackendKind::automatic;
+  Seconds timeout{1800};
+};
+
+/// Runs `body` on `num_ranks` ranks that are threads of this process, and returns when all have
+/// ended. When one throws, the others are ended too, and the first exception is rethrown with its
+/// rank in front. For tests, debuggers and sanitizers: all ranks are in one process.
+void run_ranks(int num_ranks,
+               const std::function<void(Group)>& body,
+               const RunRanksOptions& options = {});
+
+/// How a forked rank ended.
+struct RankOutcome {
+  /// What it exited with; -1 if a signal killed it.
+  int exit_code = 0;
+  /// 0 if it exited by itself.
+  int signal = 0;
+  /// What it threw, if it did (then the exit code is the error's).
+  std::string error;
+};
+
+/// The same with processes: forks a child per rank and waits for all. For tests that kill a rank.
+/// Children compute with one thread, because pools of threads do not survive a fork.
+std::vector<RankOutcome> run_ranks_forked(int num_ranks,
+                                          const std::function<void(Group)>& body,
+                                          const RunRanksOptions& options = {});
+
+}  // namespace sheaf::comm

@@ -1,0 +1,171 @@
+#include "gloo_backend.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "compat.h"
+#include "reduce_kernel.h"
+#include "sheaf/base/error.h"
+
+namespace sheaf::comm {
+namespace {
+
+/// Returns the same memory as bytes, which gloo moves whatever the type is.
+at::Tensor as_bytes(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
+
+/// Gloo works on host memory; a CUDA tensor is copied there and back.
+class OnHost {
+ public:
+  explicit OnHost(const at::Tensor& tensor)
+      : original_(tensor), host_(tensor.detach().cpu().view({-1})) {}
+  [[nodiscard]] at::Tensor& tensor() { return host_; }
+  void copy_back() {
+    if (!host_.is_alias_of(original_)) original_.copy_(host_.view(original_.sizes()));
+  }
+
+ private:
+  at::Tensor original_;
+  at::Tensor host_;
+};
+
+c10d::ReduceOp to_c10d(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::max:
+      return c10d::ReduceOp::MAX;
+    case Reduction::min:
+      return c10d::ReduceOp::MIN;
+    default:
+      return c10d::ReduceOp::SUM;
+  }
+}
+
+}  // namespace
+
+GlooBackend::GlooBackend(Members members, GlooOptions options)
+    : members_(std::move(members)),
+      options_(std::move(options)),
+      group_(compat::gloo({.store = options_.store,
+                           .rank = members_.rank,
+                           .size = members_.size(),
+                           .timeout = options_.timeout},
+                          options_.peers->one_host())) {}
+
+GlooBackend::~GlooBackend() = default;
+
+/// Makes a call and waits for it. Gloo does not say which peer is gone; the process handles do.
+template <class Call>
+void GlooBackend::run(Kind kind, Call call) {
+  try {
+    call(*group_)->wait();
+  } catch (const std::exception&) {
+    // A dying process closes its sockets a little before it counts as ended.
+    constexpr std::chrono::milliseconds kPatience{500};
+    if (const auto ended = options_.peers->find_ended(members_.world_ranks, kPatience)) {
+      throw CommError(
+          fmt::format("{} ended during {}", options_.peers->describe(*ended), comm::name(kind)));
+    }
+    throw;
+  }
+}
+
+void GlooBackend::all_reduce(const at::Tensor& tensor, Reduce how) {
+  check_reducible(tensor.scalar_type());
+  OnHost host(tensor);
+  if (how.scale != 1.0) host.tensor().mul_(how.scale);
+  std::vector<at::Tensor> tensors = {host.tensor()};
+  c10d::AllreduceOptions options;
+  options.reduceOp = to_c10d(how.reduction);
+  run(Kind::all_reduce, [&](c10d::Backend& group) { return group.allreduce(tensors, options); });
+  if (how.reduction == Reduction::average) host.tensor().div_(members_.size());
+  host.copy_back();
+}
+
+void GlooBackend::all_gather(const at::Tensor& output, const at::Tensor& input) {
+  OnHost to(output);
+  OnHost from(input);
+  at::Tensor to_bytes = as_bytes(to.tensor());
+  at::Tensor from_bytes = as_bytes(from.tensor());
+  run(Kind::all_gather,
+      [&](c10d::Backend& group) { return group._allgather_base(to_bytes, from_bytes); });
+  to.copy_back();
+}
+
+/// LibTorch's own reduce-scatter over gloo is an all-reduce of everything. Exchanging the parts and
+/// adding them here, in rank order, moves half as much and does not depend on timing.
+void GlooBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& input, Reduce how) {
+  check_reducible(input.scalar_type());
+  OnHost to(output);
+  OnHost from(input);
+  at::Tensor parts = at::empty_like(from.tensor());
+  const auto size = static_cast<std::size_t>(members_.size());
+  const std::vector<std::int64_t> equal(size, output.numel());
+  all_to_all(parts, from.tensor(), {equal, equal});
+  std::vector<const std::byte*> inputs;
+  for (std::size_t r = 0; r < size; ++r) {
+    inputs.push_back(static_cast<const std::byte*>(parts.const_data_ptr()) + r * output.nbytes());
+  }
+  auto* result = static_cast<std::byte*>(to.tensor().mutable_data_ptr());
+  reduce({&result, 1}, inputs, output.numel(), input.scalar_type(), how);
+  to.copy_back();
+}
+
+void GlooBackend::broadcast(const at::Tensor& tensor, int root) {
+  OnHost host(tensor);
+  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  run(Kind::broadcast, [&](c10d::Backend& group) { return group.broadcast(tensors, options); });
+  host.copy_back();
+}
+
+void GlooBackend::all_to_all(const at::Tensor& output,
+                             const at::Tensor& input,
+                             const Splits& splits) {
+  OnHost to(output);
+  OnHost from(input);
+  at::Tensor to_bytes = as_bytes(to.tensor());
+  at::Tensor from_bytes = as_bytes(from.tensor());
+  std::vector<std::int64_t> to_splits = splits.output;
+  std::vector<std::int64_t> from_splits = splits.input;
+  for (std::int64_t& count : to_splits) count *= output.element_size();
+  for (std::int64_t& count : from_splits) count *= input.element_size();
+  run(Kind::all_to_all, [&](c10d::Backend& group) {
+    return group.alltoall_base(to_bytes, from_bytes, to_splits, from_splits);
+  });
+  to.copy_back();
+}
+
+void GlooBackend::send(const at::Tensor& tensor, int to, int tag) {
+  OnHost host(tensor);
+  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  run(Kind::send, [&](c10d::Backend& group) { return group.send(tensors, to, tag); });
+}
+
+void GlooBackend::recv(const at::Tensor& tensor, int from, int tag) {
+  OnHost host(tensor);
+  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  run(Kind::recv, [&](c10d::Backend& group) { return group.recv(tensors, from, tag); });
+  host.copy_back();
+}
+
+void GlooBackend::barrier() {
+  run(Kind::barrier, [](c10d::Backend& group) { return group.barrier(); });
+}
+
+at::Tensor GlooBackend::shared_empty(std::int64_t numel, at::ScalarType dtype) {
+  return at::empty({numel}, dtype);
+}
+
+std::unique_ptr<Backend> GlooBackend::split(const Members& members, const std::string& name) {
+  GlooOptions options = options_;
+  options.store = compat::prefixed(name, options_.store);
+  auto part = std::make_unique<GlooBackend>(members, std::move(options));
+  // Whoever serves the store may go only after all have connected.
+  barrier();
+  return part;
+}
+
+}  // namespace sheaf::comm

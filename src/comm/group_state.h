@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "backend.h"
+#include "lane.h"
+#include "sheaf/comm/traffic.h"
+
+namespace sheaf::comm {
+
+/// Counts calls for one group and for the group it was split from.
+class TrafficCounter {
+ public:
+  explicit TrafficCounter(std::shared_ptr<TrafficCounter> parent = nullptr)
+      : parent_(std::move(parent)) {}
+
+  void add(Kind kind, Purpose purpose, const Tally& tally);
+  [[nodiscard]] Traffic read() const;
+
+ private:
+  std::shared_ptr<TrafficCounter> parent_;
+  mutable std::mutex mutex_;
+  Traffic traffic_;
+};
+
+/// What the copies of one Group share: the members, the backend and the order of calls.
+class GroupState : public std::enable_shared_from_this<GroupState> {
+ public:
+  GroupState(Members members,
+             std::unique_ptr<Backend> backend,
+             std::shared_ptr<TrafficCounter> traffic = std::make_shared<TrafficCounter>());
+  ~GroupState();
+
+  struct Request {
+    Kind kind;
+    Purpose purpose;
+    Bytes bytes;
+    /// The peer of a message; -1 for collectives.
+    int peer = -1;
+  };
+  /// Queues `body` behind earlier calls of its kind (see Backend) and counts it.
+  Work submit(const Request& request, std::function<void(Backend&)> body);
+
+  [[nodiscard]] const Members& members() const { return members_; }
+  [[nodiscard]] Backend& backend() { return *backend_; }
+  [[nodiscard]] const std::shared_ptr<TrafficCounter>& traffic() const { return traffic_; }
+  /// Returns a name for the next group split from this one.
+  [[nodiscard]] std::string next_split_name(int color);
+
+ private:
+  [[nodiscard]] Lane& lane_for(const Request& request);
+
+  Members members_;
+  std::shared_ptr<TrafficCounter> traffic_;
+  std::unique_ptr<Backend> backend_;
+  int num_splits_ = 0;
+  std::mutex message_lanes_mutex_;
+  /// Messages wait for one peer only, so each peer and direction has a lane of its own.
+  std::map<std::pair<Kind, int>, Lane> message_lanes_;
+  Lane collectives_;
+};
+
+/// One call on a group, as its Work sees it.
+struct Call {
+  /// Keeps the lane alive.
+  std::shared_ptr<GroupState> group;
+  Lane* lane = nullptr;
+  std::shared_ptr<Lane::Task> task;
+  Kind kind;
+  Purpose purpose;
+};
+
+}  // namespace sheaf::comm

@@ -1,0 +1,148 @@
+#include "world.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <numeric>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "compat.h"
+#include "fake_backend.h"
+#include "gloo_backend.h"
+#include "group_state.h"
+#include "nccl_backend.h"
+#include "peers.h"
+#include "shared/world.h"
+#include "sheaf/base/error.h"
+#include "sheaf/base/log.h"
+
+namespace sheaf::comm {
+namespace {
+
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+std::string key_of(int rank) { return fmt::format("rank/{}", rank); }
+
+std::string missing_ranks(const StorePointer& store, int size) {
+  std::string list;
+  for (int r = 0; r < size; ++r) {
+    if (store->check({key_of(r)})) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", r);
+  }
+  return list;
+}
+
+/// Says where this rank is and waits until all others have; throws CommError that names who is
+/// missing.
+std::shared_ptr<Peers> meet_peers(const Place& place, const StorePointer& store, Seconds timeout) {
+  store->set(key_of(place.rank), Identity::own().str());
+  std::vector<std::string> keys;
+  for (int r = 0; r < place.size; ++r) keys.push_back(key_of(r));
+  try {
+    store->wait(keys, std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  } catch (const c10::Error&) {
+    const std::string missing = missing_ranks(store, place.size);
+    if (missing.empty()) throw;
+    throw CommError(fmt::format("{} of {} ranks did not arrive within {}: {}",
+                                std::count(missing.begin(), missing.end(), ',') + 1,
+                                place.size,
+                                to_string(timeout),
+                                missing));
+  }
+  std::vector<Identity> identities;
+  for (const std::string& key : keys) identities.push_back(Identity::parse(store->get_to_str(key)));
+  return std::make_shared<Peers>(std::move(identities));
+}
+
+Members everybody(const Place& place) {
+  Members members{.rank = place.rank,
+                  .world_ranks = std::vector<int>(static_cast<std::size_t>(place.size))};
+  std::iota(members.world_ranks.begin(), members.world_ranks.end(), 0);
+  return members;
+}
+
+/// The one place where a backend is chosen: by option, device and host.
+BackendKind choose(const InitOptions& options, const Peers& peers) {
+  if (options.backend == BackendKind::automatic) {
+    if (options.device == DeviceKind::cuda) return BackendKind::nccl;
+    return peers.one_host() ? BackendKind::shared : BackendKind::gloo;
+  }
+  if (options.backend == BackendKind::shared && options.device == DeviceKind::cuda) {
+    throw UsageError("the shared backend is for the CPU; on CUDA use nccl or gloo");
+  }
+  if (options.backend == BackendKind::nccl && options.device == DeviceKind::cpu) {
+    throw UsageError("the nccl backend is for CUDA; on the CPU use shared or gloo");
+  }
+  if (options.backend == BackendKind::shared && !peers.one_host()) {
+    throw UsageError("the shared backend needs all ranks on one host; use gloo between hosts");
+  }
+  return options.backend;
+}
+
+struct Formation {
+  const Place& place;
+  const InitOptions& options;
+  StorePointer store;
+  std::shared_ptr<Peers> peers;
+};
+
+std::unique_ptr<Backend> make_gloo(const Formation& formation) {
+  auto backend = std::make_unique<GlooBackend>(
+      everybody(formation.place),
+      GlooOptions{formation.store, formation.peers, formation.options.timeout});
+  backend->barrier();  // the store's server may go only after all have connected
+  return backend;
+}
+
+std::unique_ptr<Backend> make_nccl(const Formation& formation) {
+  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(formation.place.local_rank));
+  auto backend = std::make_unique<NcclBackend>(
+      everybody(formation.place), NcclOptions{formation.store, device, formation.options.timeout});
+  backend->barrier();
+  return backend;
+}
+
+std::unique_ptr<Backend> make_shared_memory(const Formation& formation) {
+  const shared::JoinOptions join{.members = everybody(formation.place),
+                                 .peers = formation.peers,
+                                 .store = formation.store,
+                                 .timeout = formation.options.timeout};
+  if (formation.place.size == 1) return shared::join_threads(shared::thread_segment(1), join);
+  auto result = shared::join_processes(join);
+  if (auto* backend = std::get_if<std::unique_ptr<Backend>>(&result)) return std::move(*backend);
+  const std::string& trouble = std::get<std::string>(result);
+  if (formation.options.backend == BackendKind::shared) {
+    throw CommError("ranks cannot share memory: " + trouble);
+  }
+  if (formation.place.rank == 0) {
+    log::warning("comm",
+                 "ranks cannot share memory, so they use gloo, which is slower: " + trouble);
+  }
+  return make_gloo(formation);
+}
+
+std::unique_ptr<Backend> make_backend(const Formation& formation) {
+  switch (choose(formation.options, *formation.peers)) {
+    case BackendKind::gloo:
+      return make_gloo(formation);
+    case BackendKind::nccl:
+      return make_nccl(formation);
+    case BackendKind::fake:
+      return std::make_unique<FakeBackend>(everybody(formation.place));
+    default:
+      return make_shared_memory(formation);
+  }
+}
+
+}  // namespace
+
+Group form_world(const Place& place, StorePointer store, const InitOptions& options) {
+  // A program may join more than once; each time has keys of its own.
+  const std::int64_t round = store->add(fmt::format("round/{}", place.rank), 1);
+  store = compat::prefixed(fmt::format("round{}", round), std::move(store));
+  std::shared_ptr<Peers> peers = meet_peers(place, store, options.join_timeout);
+  std::unique_ptr<Backend> backend = make_backend({place, options, store, peers});
+  return Group(std::make_shared<GroupState>(everybody(place), std::move(backend)));
+}
+
+}  // namespace sheaf::comm
