@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sheaf/base/units.h"
+
+namespace sheaf::launch {
+
+/// What becomes of the ranks' output. Every line also goes to the log folder, where there is one.
+enum class Output {
+  /// Every line is prefixed with its rank: `[3] text`.
+  prefixed,
+  /// Rank 0 inherits stdout and stderr and so still sees the terminal (with a log folder its lines
+  /// pass through a pipe, without a prefix); the others are prefixed.
+  first_rank_plain,
+};
+
+/// What is started on this node, and how it may end. (Each field has an initializer, so that GCC
+/// lets callers leave it out without a warning.)
+struct LaunchOptions {
+  /// Ranks on this node.
+  int ranks = 1;
+  int nodes = 1;
+  /// Which node this is, from 0; node 0 hosts the store.
+  int node_rank = 0;
+  /// HOST:PORT of node 0. Empty, on one node only: a free port on 127.0.0.1.
+  std::string endpoint{};
+  /// Folder for one rank_<rank>.log per rank, appended to; empty: none.
+  std::string log_dir{};
+  /// The program, looked up in PATH, and its arguments.
+  std::vector<std::string> command{};
+  Output output = Output::prefixed;
+  /// From SIGTERM to SIGKILL for the other ranks, once one has failed.
+  Seconds failure_grace{3.0};
+  /// From a forwarded SIGINT, SIGTERM or SIGHUP to SIGKILL.
+  Seconds signal_grace{30.0};
+};
+
+/// Starts the ranks with torchrun's variables, passes on their output and waits until all have
+/// ended. Returns 0, or what the first failing rank exited with (128+n for signal n), or 128+n
+/// after a forwarded signal n. Throws UsageError or IoError where they cannot be started; none is
+/// left running then.
+///
+/// SIGINT, SIGTERM and SIGHUP go to the ranks and what they have started, SIGUSR1 and SIGUSR2 to
+/// the ranks alone.
+///
+/// Blocks the signals it forwards in the calling thread and puts the mask back; call it before
+/// other threads are started, so that no other thread takes them.
+[[nodiscard]] int launch(const LaunchOptions& options);
+
+}  // namespace sheaf::launch

@@ -1,0 +1,153 @@
+#include "launch/environment.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "sheaf/base/error.h"
+
+namespace sheaf::launch {
+namespace {
+
+using Variable = std::pair<std::string, std::string>;
+
+std::vector<Variable> rank_variables(const RankPlace& place) {
+  const auto& [host, port] = place.endpoint;
+  return {
+      {"RANK", std::to_string(place.rank())},
+      {"LOCAL_RANK", std::to_string(place.local_rank)},
+      {"WORLD_SIZE", std::to_string(place.world_size())},
+      {"LOCAL_WORLD_SIZE", std::to_string(place.local_ranks)},
+      {"GROUP_RANK", std::to_string(place.node_rank)},
+      {"GROUP_WORLD_SIZE", std::to_string(place.nodes)},
+      {"MASTER_ADDR", host},
+      {"MASTER_PORT", std::to_string(port)},
+      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+      {"TORCHELASTIC_RESTART_COUNT", "0"},
+      // The same on every node, and no other job of these machines has it at the same time.
+      {"TORCHELASTIC_RUN_ID", "sheaf_" + host + "_" + std::to_string(port)},
+  };
+}
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+bool has_variable(std::span<const std::string> environment, std::string_view name) {
+  return std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
+    return name_of(entry) == name;
+  });
+}
+
+int affinity_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  // Fails on machines with more cores than cpu_set_t has bits.
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The tightest quota of this process's control group (version 2) and those around it.
+std::optional<int> quota_cores() {
+  const std::string groups = read_text("/proc/self/cgroup");
+  const auto start = groups.find("0::/");
+  if (start == std::string::npos) return std::nullopt;
+  const auto own = groups.substr(start + 4, groups.find('\n', start) - start - 4);
+  std::filesystem::path folder = "/sys/fs/cgroup";
+  auto cores = parse_cpu_max(read_text(folder / "cpu.max"));
+  for (const auto& name : std::filesystem::path(own)) {
+    folder /= name;
+    const auto quota = parse_cpu_max(read_text(folder / "cpu.max"));
+    if (quota.has_value()) cores = std::min(*quota, cores.value_or(*quota));
+  }
+  return cores;
+}
+
+bool is_program(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string find_in_path(const std::string& name) {
+  const char* variable = std::getenv("PATH");
+  std::istringstream folders(variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto path = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    if (is_program(path)) return path.string();
+  }
+  if (is_program(name)) {
+    throw UsageError("the program is not in PATH but here, so write it as ./" + name);
+  }
+  throw UsageError("no such program in PATH: " + name);
+}
+
+}  // namespace
+
+std::vector<std::string> rank_environment(std::span<const std::string> inherited,
+                                          const RankPlace& place,
+                                          int cores) {
+  auto variables = rank_variables(place);
+  if (!has_variable(inherited, "OMP_NUM_THREADS")) {
+    variables.emplace_back("OMP_NUM_THREADS",
+                           std::to_string(std::max(1, cores / place.local_ranks)));
+  }
+  const auto is_replaced = [&](std::string_view entry) {
+    return std::any_of(variables.begin(), variables.end(), [&](const Variable& variable) {
+      return variable.first == name_of(entry);
+    });
+  };
+  std::vector<std::string> environment;
+  for (const auto& entry : inherited) {
+    if (!is_replaced(entry)) environment.push_back(entry);
+  }
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<std::string> current_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return environment;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+int usable_cores() {
+  const int cores = affinity_cores();
+  return std::min(cores, quota_cores().value_or(cores));
+}
+
+std::optional<int> parse_cpu_max(std::string_view text) {
+  std::istringstream fields{std::string(text)};
+  std::int64_t quota = 0;
+  std::int64_t period = 0;
+  if (!(fields >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return static_cast<int>((quota + period - 1) / period);
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') == std::string::npos) return find_in_path(name);
+  std::error_code ignored;
+  if (!std::filesystem::exists(name, ignored)) throw UsageError("no such program: " + name);
+  if (!is_program(name)) throw UsageError("the program is not an executable file: " + name);
+  return name;
+}
+
+}  // namespace sheaf::launch

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/endpoint.h"
+
+namespace sheaf::launch {
+
+/// Where one rank sits in the job.
+struct RankPlace {
+  int local_rank = 0;
+  int local_ranks = 1;
+  int node_rank = 0;
+  int nodes = 1;
+  Endpoint endpoint;
+
+  [[nodiscard]] int rank() const { return node_rank * local_ranks + local_rank; }
+  [[nodiscard]] int world_size() const { return nodes * local_ranks; }
+};
+
+/// Returns the environment of one rank as NAME=VALUE: `inherited` with torchrun's variables in
+/// place of its own, and OMP_NUM_THREADS = cores / local ranks unless `inherited` has one.
+[[nodiscard]] std::vector<std::string> rank_environment(std::span<const std::string> inherited,
+                                                        const RankPlace& place,
+                                                        int cores);
+
+/// Returns the environment of this process as NAME=VALUE.
+[[nodiscard]] std::vector<std::string> current_environment();
+
+/// Returns the name of this machine.
+[[nodiscard]] std::string host_name();
+
+/// Returns the cores this process may use: its affinity, or a control group's quota if smaller.
+[[nodiscard]] int usable_cores();
+
+/// Reads a control group's cpu.max ("150000 100000"): cores rounded up; nothing where unlimited.
+[[nodiscard]] std::optional<int> parse_cpu_max(std::string_view text);
+
+/// Returns the file that `name` means: itself with a slash, else the first match in PATH.
+/// Throws UsageError that says why there is none.
+[[nodiscard]] std::string find_program(const std::string& name);
+
+}  // namespace sheaf::launch
