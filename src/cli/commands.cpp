@@ -1,0 +1,17 @@
+#include "cli/commands.h"
+
+#include "cli/collectives_command.h"
+#include "cli/doctor_command.h"
+#include "cli/launch_command.h"
+
+namespace sheaf::cli {
+
+CommandList commands() {
+  CommandList list;
+  list.push_back(std::make_unique<LaunchCommand>());
+  list.push_back(std::make_unique<CollectivesCommand>());
+  list.push_back(std::make_unique<DoctorCommand>());
+  return list;
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,144 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <ostream>
+#include <span>
+
+#include "base/quoting.h"
+#include "cli/configuration_page.h"
+#include "cli/option_set.h"
+#include "sheaf/base/error.h"
+#include "sheaf/base/nearest.h"
+#include "sheaf/base/table.h"
+#include "sheaf/base/toml.h"
+#include "sheaf/base/version.h"
+
+namespace sheaf::cli {
+namespace {
+
+// The exit code of UsageError, for the one case that prints more than a sentence.
+constexpr int kWrongUsage = 2;
+
+std::string overview(const CommandList& commands) {
+  Table table;
+  for (const auto& command : commands) {
+    table.add({fmt::format("  {}", command->name()), std::string(command->summary())});
+  }
+  table.add({"  help", "explain a command (sheaf help NAME), or print this list"});
+  return "usage: sheaf <command> [options]\n\ncommands:\n" + table.str() +
+         "\nsheaf help configuration lists every option of a configuration file\n"
+         "sheaf --version prints the version\n";
+}
+
+void refuse_more(std::span<const std::string> arguments) {
+  if (!arguments.empty()) throw UsageError("unexpected argument " + in_quotes(arguments.front()));
+}
+
+class Program {
+ public:
+  Program(const CommandList& commands, Console console) : commands_(commands), console_(console) {}
+
+  int run(std::span<const std::string> arguments) {
+    if (arguments.empty()) {
+      console_.err << overview(commands_);
+      return kWrongUsage;
+    }
+    const std::string& first = arguments.front();
+    const auto others = arguments.subspan(1);
+    if (first == "help" || first == "--help" || first == "-h") return help(others);
+    if (first == "--version") {
+      refuse_more(others);
+      return print(fmt::format("sheaf {}\n", version()));
+    }
+    return run_command(find(first), others);
+  }
+
+  /// Names who speaks in an error: `sheaf`, or `sheaf launch` while the options of launch are read.
+  [[nodiscard]] const std::string& speaker() const { return speaker_; }
+
+ private:
+  int print(const std::string& text) {
+    console_.out << text;
+    return 0;
+  }
+
+  int help(std::span<const std::string> topics) {
+    const bool asks_about_help = !topics.empty() && (topics[0] == "--help" || topics[0] == "-h");
+    if (topics.empty() || asks_about_help) return print(overview(commands_));
+    refuse_more(topics.subspan(1));
+    if (topics[0] == "help") return print(overview(commands_));
+    if (topics[0] == "configuration") return print(configuration_page(commands_));
+    const std::string ask = "--help";
+    return run_command(find(topics[0]), std::span(&ask, 1));
+  }
+
+  Command& find(const std::string& name) {
+    std::vector<std::string> known = {"help", "--help", "--version"};
+    for (const auto& command : commands_) {
+      if (command->name() == name) return *command;
+      known.emplace_back(command->name());
+    }
+    const auto meant = nearest(name, known);
+    const std::string what =
+        name.starts_with("-") ? "option " + escaped(name) : "command " + in_quotes(name);
+    throw UsageError("unknown " + what +
+                     (meant ? ", did you mean " + *meant + "?" : ", see sheaf help"));
+  }
+
+  int run_command(Command& command, std::span<const std::string> arguments) {
+    OptionSet options;
+    command.declare(options);
+    speaker_ = fmt::format("sheaf {}", command.name());
+    const Request request = options.parse(arguments);
+    speaker_ = "sheaf";
+    switch (request) {
+      case Request::help:
+        return print(options.help(command.name(), command.summary()));
+      case Request::print_config:
+        return print(write_toml(options.config_fields()));
+      case Request::run:
+        break;
+    }
+    return command.run(console_);
+  }
+
+  const CommandList& commands_;
+  Console console_;
+  std::string speaker_ = "sheaf";
+};
+
+// Errors of others may bring a backtrace along, which is not for the user.
+std::string first_line(std::string_view text) { return escaped(text.substr(0, text.find('\n'))); }
+
+}  // namespace
+
+int run_program(const CommandList& commands,
+                const std::vector<std::string>& arguments,
+                Console console) {
+  Program program(commands, console);
+  int exit_code = 1;
+  std::optional<std::string> problem;
+  try {
+    exit_code = program.run(arguments);
+    if (!console.out.flush()) throw IoError("cannot write to the standard output");
+  } catch (const Error& error) {
+    problem = escaped(error.what());
+    exit_code = error.exit_code();
+  } catch (const std::exception& error) {
+    problem = first_line(error.what());
+  } catch (...) {
+    problem = "ended by an exception of unknown type";
+  }
+  if (problem) console.err << program.speaker() << ": " << *problem << std::endl;
+  return exit_code;
+}
+
+int run_program(int argc, char** argv, std::ostream& out, std::ostream& err) {
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return run_program(commands(), arguments, Console{.out = out, .err = err});
+}
+
+}  // namespace sheaf::cli
