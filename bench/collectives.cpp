@@ -1,0 +1,171 @@
+// How fast are the collectives, and what does the Group handle itself cost?
+//
+//   build/bench/collectives [ranks]     four processes by default
+//
+// The same run times LibTorch's gloo called directly, sheaf over gloo, sheaf over shared memory,
+// and sheaf with tensors that lie in shared memory.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "cli/collectives/measure.h"
+#include "comm/compat.h"
+#include "comm/world.h"
+#include "sheaf/base/table.h"
+#include "sheaf/comm/run_ranks.h"
+
+namespace {
+
+using sheaf::Bytes;
+using sheaf::Seconds;
+using sheaf::comm::Group;
+using sheaf::comm::Kind;
+
+constexpr Seconds kTimeout{300};
+constexpr int kRepeats = 11;
+constexpr int kSmallCalls = 300;
+
+/// LibTorch's gloo without anything of sheaf around it.
+class Direct {
+ public:
+  Direct(const c10::intrusive_ptr<c10d::Store>& store, const Group& group)
+      : gloo_(sheaf::comm::compat::gloo(
+            {.store = store, .rank = group.rank(), .size = group.size(), .timeout = kTimeout},
+            true)),
+        rank_(group.rank()),
+        size_(group.size()) {}
+
+  std::function<void()> call(Kind kind, Bytes size) {
+    const std::int64_t part = std::max<std::int64_t>(1, size.count / 4 / size_);
+    at::Tensor whole = at::ones({part * size_});
+    at::Tensor own = whole.narrow(0, part * rank_, part);
+    std::vector<at::Tensor> list = {whole};
+    switch (kind) {
+      case Kind::all_gather:
+        return [=, this]() mutable { gloo_->_allgather_base(whole, own)->wait(); };
+      case Kind::reduce_scatter:
+        return [=, this]() mutable { gloo_->_reduce_scatter_base(own, whole)->wait(); };
+      case Kind::broadcast:
+        return [=, this]() mutable { gloo_->broadcast(list)->wait(); };
+      default:
+        return [=, this]() mutable { gloo_->allreduce(list)->wait(); };
+    }
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Backend> gloo_;
+  int rank_;
+  int size_;
+};
+
+std::string ratio(Seconds slow, Seconds fast) { return fmt::format("{:.1f}x", slow / fast); }
+
+void compare_large(const Group& shared, const Group& gloo, Direct& direct, Bytes size) {
+  sheaf::Table table({"collective",
+                      "c10d gloo",
+                      "sheaf gloo",
+                      "shared",
+                      "shared tensors",
+                      "shared / c10d",
+                      "tensors / c10d"});
+  for (const Kind kind : sheaf::cli::measured_kinds()) {
+    const Seconds plain = sheaf::cli::measure(shared, kRepeats, direct.call(kind, size));
+    const Seconds over_gloo = sheaf::cli::measure(gloo, kind, {.size = size, .repeats = kRepeats});
+    const Seconds over_memory =
+        sheaf::cli::measure(shared, kind, {.size = size, .repeats = kRepeats});
+    const Seconds on_tensors = sheaf::cli::measure(
+        shared, kind, {.size = size, .repeats = kRepeats, .shared_tensors = true});
+    table.add({std::string(name(kind)),
+               sheaf::to_string(plain),
+               sheaf::to_string(over_gloo),
+               sheaf::to_string(over_memory),
+               sheaf::to_string(on_tensors),
+               ratio(plain, over_memory),
+               ratio(plain, on_tensors)});
+  }
+  if (shared.rank() == 0)
+    std::cout << sheaf::to_string(size) << ", fp32\n" << table.str() << std::endl;
+}
+
+/// Returns the time of one call out of many in a row, in microseconds.
+double microseconds_per_call(const Group& group, const std::function<void()>& call) {
+  const Seconds all = sheaf::cli::measure(group, 5, [&] {
+    for (int i = 0; i < kSmallCalls; ++i) call();
+  });
+  return all.count() / kSmallCalls * 1e6;
+}
+
+std::function<void()> small_call(const Group& group, Kind kind) {
+  const at::Tensor tensor = at::ones({1});
+  if (kind == Kind::broadcast) return [=] { group.broadcast(tensor, 0).wait(); };
+  return [=] { group.all_reduce(tensor).wait(); };
+}
+
+void compare_small(const Group& shared, const Group& gloo, Direct& direct) {
+  sheaf::Table table({"collective", "c10d gloo, us", "sheaf gloo, us", "shared, us"});
+  for (const Kind kind : {Kind::all_reduce, Kind::broadcast}) {
+    const double plain = microseconds_per_call(shared, direct.call(kind, Bytes{4}));
+    const double over_gloo = microseconds_per_call(shared, small_call(gloo, kind));
+    const double over_memory = microseconds_per_call(shared, small_call(shared, kind));
+    table.add({std::string(name(kind)),
+               fmt::format("{:.1f}", plain),
+               fmt::format("{:.1f}", over_gloo),
+               fmt::format("{:.1f}", over_memory)});
+  }
+  if (shared.rank() == 0) {
+    std::cout << "4 bytes, mean of " << kSmallCalls << " calls\n" << table.str() << std::endl;
+  }
+}
+
+/// What a call costs beyond gloo itself. Between several ranks the scheduler's noise hides it; with
+/// one rank gloo has nothing to wait for.
+void handle_cost() {
+  const Group gloo = sheaf::comm::init({.backend = sheaf::comm::BackendKind::gloo});
+  const Group fake = sheaf::comm::fake_group(4);
+  Direct direct(sheaf::comm::compat::memory_store(kTimeout), gloo);
+  sheaf::Table table(
+      {"collective", "c10d gloo, us", "sheaf gloo, us", "handle costs, us", "sheaf fake, us"});
+  for (const Kind kind : {Kind::all_reduce, Kind::broadcast}) {
+    const double plain = microseconds_per_call(fake, direct.call(kind, Bytes{4}));
+    const double over_gloo = microseconds_per_call(fake, small_call(gloo, kind));
+    const double over_nothing = microseconds_per_call(fake, small_call(fake, kind));
+    table.add({std::string(name(kind)),
+               fmt::format("{:.1f}", plain),
+               fmt::format("{:.1f}", over_gloo),
+               fmt::format("{:.1f}", over_gloo - plain),
+               fmt::format("{:.1f}", over_nothing)});
+  }
+  std::cout << "one rank, 4 bytes, mean of " << kSmallCalls << " calls\n"
+            << table.str() << std::endl;
+}
+
+void compare(const Group& shared, const std::string& folder) {
+  auto store = sheaf::comm::compat::file_store(folder + "/store", shared.size(), kTimeout);
+  const sheaf::comm::Place place{.rank = shared.rank(), .size = shared.size()};
+  const Group gloo = form_world(place, store, {.backend = sheaf::comm::BackendKind::gloo});
+  Direct direct(sheaf::comm::compat::prefixed("direct", store), shared);
+  compare_large(shared, gloo, direct, sheaf::mebibytes(64));
+  compare_small(shared, gloo, direct);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int ranks = argc > 1 ? std::atoi(argv[1]) : 4;
+  std::string folder = (std::filesystem::temp_directory_path() / "sheaf-bench-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return 1;
+  std::cout << ranks << " processes\n\n" << std::flush;
+  const auto outcomes =
+      sheaf::comm::run_ranks_forked(ranks, [&](const Group& group) { compare(group, folder); });
+  std::filesystem::remove_all(folder);
+  for (const auto& outcome : outcomes) {
+    if (!outcome.error.empty()) std::cerr << outcome.error << "\n";
+    if (outcome.exit_code != 0) return 1;
+  }
+  handle_cost();
+  return 0;
+}
