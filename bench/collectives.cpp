@@ -7,6 +7,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -101,6 +103,10 @@ double microseconds_per_call(const Group& group, const std::function<void()>& ca
 
 std::function<void()> small_call(const Group& group, Kind kind) {
   const at::Tensor tensor = at::ones({1});
+  if (kind == Kind::all_gather) {
+    const at::Tensor output = at::ones({group.size()});
+    return [=] { group.all_gather(output, tensor).wait(); };
+  }
   if (kind == Kind::broadcast) return [=] { group.broadcast(tensor, 0).wait(); };
   return [=] { group.all_reduce(tensor).wait(); };
 }
@@ -121,25 +127,47 @@ void compare_small(const Group& shared, const Group& gloo, Direct& direct) {
   }
 }
 
+double microseconds(const std::function<void()>& call, int calls) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i) call();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+             .count() /
+         calls;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 /// What a call costs beyond gloo itself. Between several ranks the scheduler's noise hides it; with
-/// one rank gloo has nothing to wait for.
+/// one rank gloo has nothing to wait for. Short batches in turn, so that both see the same machine.
 void handle_cost() {
+  constexpr int kBatches = 301;
+  constexpr int kCalls = 100;
   const Group gloo = sheaf::comm::init({.backend = sheaf::comm::BackendKind::gloo});
   const Group fake = sheaf::comm::fake_group(4);
   Direct direct(sheaf::comm::compat::memory_store(kTimeout), gloo);
   sheaf::Table table(
       {"collective", "c10d gloo, us", "sheaf gloo, us", "handle costs, us", "sheaf fake, us"});
-  for (const Kind kind : {Kind::all_reduce, Kind::broadcast}) {
-    const double plain = microseconds_per_call(fake, direct.call(kind, Bytes{4}));
-    const double over_gloo = microseconds_per_call(fake, small_call(gloo, kind));
-    const double over_nothing = microseconds_per_call(fake, small_call(fake, kind));
+  for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::broadcast}) {
+    const auto calls = {
+        direct.call(kind, Bytes{4}), small_call(gloo, kind), small_call(fake, kind)};
+    std::vector<std::vector<double>> times(calls.size());
+    for (int batch = 0; batch < kBatches; ++batch) {
+      auto list = times.begin();
+      for (const auto& call : calls) (list++)->push_back(microseconds(call, kCalls));
+    }
+    const double plain = median(times[0]);
+    const double ours = median(times[1]);
     table.add({std::string(name(kind)),
                fmt::format("{:.1f}", plain),
-               fmt::format("{:.1f}", over_gloo),
-               fmt::format("{:.1f}", over_gloo - plain),
-               fmt::format("{:.1f}", over_nothing)});
+               fmt::format("{:.1f}", ours),
+               fmt::format("{:.1f}", ours - plain),
+               fmt::format("{:.1f}", median(times[2]))});
   }
-  std::cout << "one rank, 4 bytes, mean of " << kSmallCalls << " calls\n"
+  std::cout << fmt::format(
+                   "one rank, 4 bytes, median of {} batches of {} calls\n", kBatches, kCalls)
             << table.str() << std::endl;
 }
 

@@ -13,17 +13,19 @@
 namespace sheaf::comm {
 namespace {
 
-/// Returns the same memory as bytes, which gloo moves whatever the type is.
-at::Tensor as_bytes(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
+/// Returns the same memory, flat, as a type that gloo can move.
+at::Tensor movable(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.dim() == 1 ? tensor : tensor.view({-1});
+  return is_reducible(tensor.scalar_type()) ? flat : flat.view(at::kByte);
+}
 
 /// Gloo works on host memory; a CUDA tensor is copied there and back.
 class OnHost {
  public:
-  explicit OnHost(const at::Tensor& tensor)
-      : original_(tensor), host_(tensor.detach().cpu().view({-1})) {}
+  explicit OnHost(const at::Tensor& tensor) : original_(tensor), host_(tensor.cpu()) {}
   [[nodiscard]] at::Tensor& tensor() { return host_; }
   void copy_back() {
-    if (!host_.is_alias_of(original_)) original_.copy_(host_.view(original_.sizes()));
+    if (!host_.is_same(original_)) original_.copy_(host_);
   }
 
  private:
@@ -86,10 +88,10 @@ void GlooBackend::all_reduce(const at::Tensor& tensor, Reduce how) {
 void GlooBackend::all_gather(const at::Tensor& output, const at::Tensor& input) {
   OnHost to(output);
   OnHost from(input);
-  at::Tensor to_bytes = as_bytes(to.tensor());
-  at::Tensor from_bytes = as_bytes(from.tensor());
+  at::Tensor to_flat = movable(to.tensor());
+  at::Tensor from_flat = movable(from.tensor());
   run(Kind::all_gather,
-      [&](c10d::Backend& group) { return group._allgather_base(to_bytes, from_bytes); });
+      [&](c10d::Backend& group) { return group._allgather_base(to_flat, from_flat); });
   to.copy_back();
 }
 
@@ -102,7 +104,7 @@ void GlooBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& inp
   at::Tensor parts = at::empty_like(from.tensor());
   const auto size = static_cast<std::size_t>(members_.size());
   const std::vector<std::int64_t> equal(size, output.numel());
-  all_to_all(parts, from.tensor(), {equal, equal});
+  all_to_all(parts.view({-1}), movable(from.tensor()), {equal, equal});
   std::vector<const std::byte*> inputs;
   for (std::size_t r = 0; r < size; ++r) {
     inputs.push_back(static_cast<const std::byte*>(parts.const_data_ptr()) + r * output.nbytes());
@@ -114,7 +116,7 @@ void GlooBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& inp
 
 void GlooBackend::broadcast(const at::Tensor& tensor, int root) {
   OnHost host(tensor);
-  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  std::vector<at::Tensor> tensors = {movable(host.tensor())};
   c10d::BroadcastOptions options;
   options.rootRank = root;
   run(Kind::broadcast, [&](c10d::Backend& group) { return group.broadcast(tensors, options); });
@@ -126,27 +128,28 @@ void GlooBackend::all_to_all(const at::Tensor& output,
                              const Splits& splits) {
   OnHost to(output);
   OnHost from(input);
-  at::Tensor to_bytes = as_bytes(to.tensor());
-  at::Tensor from_bytes = as_bytes(from.tensor());
+  at::Tensor to_flat = movable(to.tensor());
+  at::Tensor from_flat = movable(from.tensor());
   std::vector<std::int64_t> to_splits = splits.output;
   std::vector<std::int64_t> from_splits = splits.input;
-  for (std::int64_t& count : to_splits) count *= output.element_size();
-  for (std::int64_t& count : from_splits) count *= input.element_size();
+  const std::int64_t width = input.element_size() / from_flat.element_size();
+  for (std::int64_t& count : to_splits) count *= width;
+  for (std::int64_t& count : from_splits) count *= width;
   run(Kind::all_to_all, [&](c10d::Backend& group) {
-    return group.alltoall_base(to_bytes, from_bytes, to_splits, from_splits);
+    return group.alltoall_base(to_flat, from_flat, to_splits, from_splits);
   });
   to.copy_back();
 }
 
 void GlooBackend::send(const at::Tensor& tensor, int to, int tag) {
   OnHost host(tensor);
-  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  std::vector<at::Tensor> tensors = {movable(host.tensor())};
   run(Kind::send, [&](c10d::Backend& group) { return group.send(tensors, to, tag); });
 }
 
 void GlooBackend::recv(const at::Tensor& tensor, int from, int tag) {
   OnHost host(tensor);
-  std::vector<at::Tensor> tensors = {as_bytes(host.tensor())};
+  std::vector<at::Tensor> tensors = {movable(host.tensor())};
   run(Kind::recv, [&](c10d::Backend& group) { return group.recv(tensors, from, tag); });
   host.copy_back();
 }

@@ -4,25 +4,38 @@
 #include <ATen/core/grad_mode.h>
 #include <pthread.h>
 
+#include <chrono>
+
 namespace sheaf::comm {
+namespace {
+
+// Together they bound how late a task may start that nobody waits for: one doze after the last
+// blocking calls, which are forgotten after all looks.
+constexpr std::chrono::microseconds kDoze{500};
+constexpr int kLooks = 20;
+
+}  // namespace
 
 Lane::~Lane() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  submitted_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<Lane::Task> Lane::submit(std::function<void()> body) {
   auto task = std::make_shared<Task>(std::move(body));
+  bool dozing = false;
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(task);
+    dozing = looks_left_ > 0;
+    if (dozing) looks_left_ = kLooks;
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
-  changed_.notify_one();
+  if (!dozing) submitted_.notify_one();
   return task;
 }
 
@@ -30,7 +43,7 @@ void Lane::wait(Task& task) {
   std::unique_lock lock(mutex_);
   while (!task.done_) {
     if (running_) {
-      changed_.wait(lock);
+      finished_.wait(lock);
     } else {
       run_next(lock);
     }
@@ -52,11 +65,25 @@ void Lane::work() {
   pthread_setname_np(pthread_self(), "sheaf-comm");
   at::init_num_threads();
   std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return (stopping_ || !queue_.empty()) && !running_; });
-    if (queue_.empty()) return;
-    run_next(lock);
+  while (!stopping_ || running_ || !queue_.empty()) {
+    if (running_ || queue_.empty()) {
+      sleep(lock);
+    } else {
+      looks_left_ = 0;
+      run_next(lock);
+    }
   }
+}
+
+/// See Note [Dozing].
+void Lane::sleep(std::unique_lock<std::mutex>& lock) {
+  if (looks_left_ > 0) {
+    --looks_left_;
+    submitted_.wait_for(lock, kDoze);
+    return;
+  }
+  submitted_.wait(lock);
+  if (running_ || queue_.empty()) looks_left_ = kLooks;
 }
 
 void Lane::run_next(std::unique_lock<std::mutex>& lock) {
@@ -76,7 +103,8 @@ void Lane::run_next(std::unique_lock<std::mutex>& lock) {
   running_ = false;
   task->error_ = error;
   task->done_ = true;
-  changed_.notify_all();
+  finished_.notify_all();
+  if (!queue_.empty() || stopping_) submitted_.notify_one();
 }
 
 }  // namespace sheaf::comm

@@ -11,8 +11,12 @@
 namespace sheaf::comm {
 
 /// Runs blocking tasks one after the other, in the order they were submitted: on its own thread,
-/// which sleeps when there is nothing to do, or on the thread that waits for one of them. So a call
-/// that is waited for at once costs no change of thread.
+/// which sleeps when there is nothing to do, or on the thread that waits for one of them.
+///
+/// Note [Dozing]: waking another thread costs tens of microseconds where cores are busy, and is for
+/// nothing when the caller waits at once and runs the task itself. So when the lane's thread finds
+/// that it was woken for nothing, it dozes: for some milliseconds it looks by itself now and then,
+/// and submit() does not wake it. As soon as it gets a task to run it is woken at once again.
 class Lane {
  public:
   class Task;
@@ -31,13 +35,18 @@ class Lane {
 
  private:
   void work();
+  void sleep(std::unique_lock<std::mutex>& lock);
   void run_next(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  /// What the lane's thread, and what waiting callers sleep on.
+  std::condition_variable submitted_;
+  std::condition_variable finished_;
   std::deque<std::shared_ptr<Task>> queue_;
   bool running_ = false;
   bool stopping_ = false;
+  /// How often the lane's thread will still look before it sleeps for good.
+  int looks_left_ = 0;
   std::thread thread_;
 };
 

@@ -138,8 +138,10 @@ Kernel kernel_for(c10::ScalarType dtype) {
 
 }  // namespace
 
+bool is_reducible(c10::ScalarType dtype) { return kernel_for(dtype) != nullptr; }
+
 void check_reducible(c10::ScalarType dtype) {
-  if (kernel_for(dtype) == nullptr) {
+  if (!is_reducible(dtype)) {
     throw UsageError(
         fmt::format("reductions take float, double, half, bfloat16, int8, uint8, int32 and int64 "
                     "tensors, got {}",

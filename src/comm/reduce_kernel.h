@@ -10,6 +10,7 @@
 
 namespace sheaf::comm {
 
+[[nodiscard]] bool is_reducible(c10::ScalarType dtype);
 /// Throws UsageError unless tensors of `dtype` can be reduced.
 void check_reducible(c10::ScalarType dtype);
 

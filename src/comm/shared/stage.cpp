@@ -80,18 +80,18 @@ void staged_reduce_scatter(Stage& stage,
   const Run own = parts[static_cast<std::size_t>(stage.rank())];
   for (std::int64_t done = 0; done < longest(parts); done += piece) {
     for (int r = 0; r < stage.num_ranks(); ++r) {
+      if (r == stage.rank()) continue;  // nobody else reads it
       const Run& run = parts[static_cast<std::size_t>(r)];
       copy_bytes(stage.slot(stage.rank()) + r * piece * width,
                  input.data + (run.begin + done) * width,
                  static_cast<std::size_t>(left(run, done, piece) * width));
     }
     stage.arrive(Kind::reduce_scatter);
+    std::vector<const std::byte*> shown =
+        slots_at(stage, static_cast<std::size_t>(stage.rank() * piece * width));
+    shown[static_cast<std::size_t>(stage.rank())] = input.data + (own.begin + done) * width;
     std::byte* const result = output + done * width;
-    reduce({&result, 1},
-           slots_at(stage, static_cast<std::size_t>(stage.rank() * piece * width)),
-           left(own, done, piece),
-           input.dtype,
-           how);
+    reduce({&result, 1}, shown, left(own, done, piece), input.dtype, how);
     stage.next_turn();
   }
 }
