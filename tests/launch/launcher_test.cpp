@@ -170,24 +170,11 @@ TEST(Launcher, RefusesAProgramThatCannotBeExecuted) {
   EXPECT_THAT(result.err, HasSubstr("cannot execute the program (No such file"));
 }
 
-// What a rank of the next test runs: the ranks find each other in the launcher's store.
-TEST(LauncherRank, DISABLED_MeetsTheOthersInTheStore) {
-  const std::string endpoint =
-      std::string(std::getenv("MASTER_ADDR")) + ":" + std::getenv("MASTER_PORT");
-  auto store = StoreHost::connect(parse_endpoint(endpoint), std::chrono::minutes(1));
-  store.set_once(std::string("here/") + std::getenv("RANK"), "yes");
-  for (const char* key : {"here/0", "here/1", "here/2"}) {
-    EXPECT_TRUE(eventually([&] { return store.find(key).has_value(); })) << key;
-  }
-}
-
 TEST(Launcher, HostsTheStoreInWhichRanksMeet) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const auto result = run_launcher(
-      {.ranks = 3,
-       .command = {self, "--gtest_filter=LauncherRank.*", "--gtest_also_run_disabled_tests"}});
+  const auto result = run_launcher({.ranks = 3, .command = {self, "--role=meet-in-store"}});
   EXPECT_EQ(result.code, 0) << result.out << result.err;
-  EXPECT_THAT(result.out, HasSubstr("[2] [  PASSED  ] 1 test."));
+  EXPECT_THAT(result.out, HasSubstr("[2] met the others\n"));
 }
 
 }  // namespace

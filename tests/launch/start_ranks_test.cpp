@@ -87,27 +87,15 @@ TEST_F(StartRanks, KnowsSlurmStepsFromSlurmAllocations) {
   EXPECT_THROW((void)start({"--ranks=2"}), UsageError);
 }
 
-// What the ranks of the next tests run: this program again, without `--ranks`.
-TEST(StartRanksRank, DISABLED_SaysWhoItIs) {
-  std::cout << "rank " << std::getenv("RANK") << " of " << std::getenv("WORLD_SIZE") << std::endl;
-  if (std::getenv("START_RANKS_FAIL") != nullptr) std::exit(21);
-}
-
-const std::vector<std::string> kRankArguments = {
-    "--gtest_filter=StartRanksRank.*", "--ranks=2", "--gtest_also_run_disabled_tests"};
-
 TEST_F(StartRanks, RunsCopiesOfThisProgramWithoutTheOption) {
-  LauncherProcess launcher([] { return start(kRankArguments).value_or(99); });
+  LauncherProcess launcher([] { return start({"--role=say-rank", "--ranks=2"}).value_or(99); });
   EXPECT_EQ(launcher.wait(), 0) << launcher.err();
-  EXPECT_THAT(launcher.out(), HasSubstr("\nrank 0 of 2\n"));
-  EXPECT_THAT(launcher.out(), HasSubstr("\n[1] rank 1 of 2\n"));
+  EXPECT_THAT(launcher.out(), HasSubstr("rank 0 of 2\n"));
+  EXPECT_THAT(launcher.out(), HasSubstr("[1] rank 1 of 2\n"));
 }
 
 TEST_F(StartRanks, ReturnsTheCodeOfARankThatFails) {
-  LauncherProcess launcher([] {
-    ::setenv("START_RANKS_FAIL", "1", 1);
-    return start(kRankArguments).value_or(99);
-  });
+  LauncherProcess launcher([] { return start({"--ranks=2", "--role=fail"}).value_or(99); });
   EXPECT_EQ(launcher.wait(), 21);
 }
 

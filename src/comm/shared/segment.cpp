@@ -32,14 +32,15 @@ std::byte* map(int file, std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<Segment> Segment::create(Ranks ranks, std::size_t bytes) {
-  int file = -1;
-  if (ranks == Ranks::processes) {
-    file = memfd_create("sheaf", MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) refuse("creation", bytes);
-  }
-  std::shared_ptr<Segment> segment(new Segment(map(file, bytes), bytes));
-  segment->file_ = file;
+  std::shared_ptr<Segment> segment(new Segment(bytes));
   segment->self_ = segment;
+  if (ranks == Ranks::processes) {
+    segment->file_ = memfd_create("sheaf", MFD_CLOEXEC);
+    if (segment->file_ < 0 || ftruncate(segment->file_, static_cast<off_t>(bytes)) != 0) {
+      refuse("creation", bytes);
+    }
+  }
+  segment->data_ = map(segment->file_, bytes);
   return segment;
 }
 
@@ -48,17 +49,18 @@ std::shared_ptr<Segment> Segment::open(Ranks ranks, std::size_t bytes, const Tic
     // The creator holds its segment until every rank has opened it.
     return reinterpret_cast<std::weak_ptr<Segment>*>(ticket[0])->lock();
   }
+  std::shared_ptr<Segment> segment(new Segment(bytes));
   const std::string path = fmt::format("/proc/{}/fd/{}", ticket[0], ticket[1]);
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) refuse("opening", bytes);
-  std::shared_ptr<Segment> segment(new Segment(map(file, bytes), bytes));
-  close(file);
+  segment->file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (segment->file_ < 0) refuse("opening", bytes);
+  segment->data_ = map(segment->file_, bytes);
+  segment->close_door();
   return segment;
 }
 
 Segment::~Segment() {
   close_door();
-  munmap(data_, bytes_);
+  if (data_ != nullptr) munmap(data_, bytes_);
 }
 
 Segment::Ticket Segment::ticket() const {

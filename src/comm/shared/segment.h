@@ -37,7 +37,7 @@ class Segment {
   void close_door();
 
  private:
-  Segment(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  explicit Segment(std::size_t bytes) : bytes_(bytes) {}
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

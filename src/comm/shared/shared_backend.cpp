@@ -309,7 +309,7 @@ std::shared_ptr<Segment> SharedBackend::new_segment(std::size_t bytes, int creat
     segment = Segment::open(ranks_, bytes, given);
   }
   barrier();
-  segment->close_door();
+  if (creator == rank()) segment->close_door();
   return segment;
 } catch (...) {
   leave();

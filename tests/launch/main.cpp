@@ -1,0 +1,49 @@
+// The tests, and the roles that copies of this program play in them as ranks: --role=NAME.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "launch/endpoint.h"
+#include "launch/store_host.h"
+#include "launcher_process.h"
+
+namespace sheaf::launch {
+namespace {
+
+int meet_in_store() {
+  const std::string endpoint =
+      std::string(std::getenv("MASTER_ADDR")) + ":" + std::getenv("MASTER_PORT");
+  auto store = StoreHost::connect(parse_endpoint(endpoint), std::chrono::minutes(1));
+  store.set_once(std::string("here/") + std::getenv("RANK"), "yes");
+  for (const char* key : {"here/0", "here/1", "here/2"}) {
+    if (!eventually([&] { return store.find(key).has_value(); })) return 1;
+  }
+  std::cout << "met the others" << std::endl;
+  return 0;
+}
+
+int say_rank() {
+  std::cout << "rank " << std::getenv("RANK") << " of " << std::getenv("WORLD_SIZE") << std::endl;
+  return 0;
+}
+
+int play(std::string_view role) {
+  if (role == "meet-in-store") return meet_in_store();
+  if (role == "say-rank") return say_rank();
+  return 21;
+}
+
+}  // namespace
+}  // namespace sheaf::launch
+
+int main(int argc, char** argv) {
+  constexpr std::string_view kRole = "--role=";
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first.starts_with(kRole)) return sheaf::launch::play(first.substr(kRole.size()));
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
