@@ -75,7 +75,8 @@ void compare_large(const Group& shared, const Group& gloo, Direct& direct, Bytes
                       "shared / c10d",
                       "tensors / c10d"});
   for (const Kind kind : sheaf::cli::measured_kinds()) {
-    const Seconds plain = sheaf::cli::measure(shared, kRepeats, direct.call(kind, size));
+    const Seconds plain =
+        sheaf::cli::measure(shared, {.repeats = kRepeats, .call = direct.call(kind, size)});
     const Seconds over_gloo = sheaf::cli::measure(gloo, kind, {.size = size, .repeats = kRepeats});
     const Seconds over_memory =
         sheaf::cli::measure(shared, kind, {.size = size, .repeats = kRepeats});
@@ -95,9 +96,10 @@ void compare_large(const Group& shared, const Group& gloo, Direct& direct, Bytes
 
 /// Returns the time of one call out of many in a row, in microseconds.
 double microseconds_per_call(const Group& group, const std::function<void()>& call) {
-  const Seconds all = sheaf::cli::measure(group, 5, [&] {
+  const auto many = [&] {
     for (int i = 0; i < kSmallCalls; ++i) call();
-  });
+  };
+  const Seconds all = sheaf::cli::measure(group, {.repeats = 5, .call = many});
   return all.count() / kSmallCalls * 1e6;
 }
 
@@ -135,9 +137,11 @@ double microseconds(const std::function<void()>& call, int calls) {
          calls;
 }
 
-double median(std::vector<double> values) {
+/// Returns the time that the best tenth of the batches stays under: where gloo's thread happens to
+/// run makes both columns jump between two modes, and this compares the same mode.
+double best_tenth(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return values[values.size() / 10];
 }
 
 /// What a call costs beyond gloo itself. Between several ranks the scheduler's noise hides it; with
@@ -158,16 +162,16 @@ void handle_cost() {
       auto list = times.begin();
       for (const auto& call : calls) (list++)->push_back(microseconds(call, kCalls));
     }
-    const double plain = median(times[0]);
-    const double ours = median(times[1]);
+    const double plain = best_tenth(times[0]);
+    const double ours = best_tenth(times[1]);
     table.add({std::string(name(kind)),
                fmt::format("{:.1f}", plain),
                fmt::format("{:.1f}", ours),
                fmt::format("{:.1f}", ours - plain),
-               fmt::format("{:.1f}", median(times[2]))});
+               fmt::format("{:.1f}", best_tenth(times[2]))});
   }
   std::cout << fmt::format(
-                   "one rank, 4 bytes, median of {} batches of {} calls\n", kBatches, kCalls)
+                   "one rank, 4 bytes, best tenth of {} batches of {} calls\n", kBatches, kCalls)
             << table.str() << std::endl;
 }
 

@@ -25,12 +25,15 @@ double gigabytes_per_second(Bytes size, Seconds time) {
   return static_cast<double>(size.count) / time.count() / 1e9;
 }
 
-std::vector<Row> measure_all(const comm::Group& group, const CollectivesOptions& options) {
+std::vector<Row> measure_all(const comm::Group& group,
+                             const CollectivesOptions& options,
+                             at::Device device) {
   std::vector<Row> rows;
   for (const Bytes size : {kibibytes(1), options.size}) {
     for (const comm::Kind kind : measured_kinds()) {
-      const MeasureOptions ordinary{.size = size, .repeats = options.repeats};
-      const MeasureOptions shared{.size = size, .repeats = options.repeats, .shared_tensors = true};
+      const MeasureOptions ordinary{.size = size, .repeats = options.repeats, .device = device};
+      MeasureOptions shared = ordinary;
+      shared.shared_tensors = true;
       rows.push_back({kind, size, measure(group, kind, ordinary), measure(group, kind, shared)});
     }
   }
@@ -76,7 +79,8 @@ void CollectivesCommand::declare(OptionSet& options) {
 int CollectivesCommand::run(Console& console) {
   if (const auto exit_code = launch::start_ranks()) return *exit_code;
   const comm::Group group = comm::init(comm_);
-  const std::vector<Row> rows = measure_all(group, collectives_);
+  const at::Device device = comm_.device == comm::DeviceKind::cuda ? at::kCUDA : at::kCPU;
+  const std::vector<Row> rows = measure_all(group, collectives_, device);
   if (group.rank() != 0) return 0;
   if (json_) {
     console.out << json_of(rows, group);

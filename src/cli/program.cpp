@@ -10,6 +10,7 @@
 #include "base/quoting.h"
 #include "cli/configuration_page.h"
 #include "cli/option_set.h"
+#include "comm/compat.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/nearest.h"
 #include "sheaf/base/table.h"
@@ -51,7 +52,8 @@ class Program {
     if (first == "help" || first == "--help" || first == "-h") return help(others);
     if (first == "--version") {
       refuse_more(others);
-      return print(fmt::format("sheaf {}\n", version()));
+      return print(
+          fmt::format("sheaf {} (LibTorch {})\n", version(), comm::compat::libtorch_version()));
     }
     return run_command(find(first), others);
   }

@@ -13,6 +13,8 @@ namespace {
 // blocking calls, which are forgotten after all looks.
 constexpr std::chrono::microseconds kDoze{500};
 constexpr int kLooks = 20;
+// How long a task that has just been submitted is left to who may wait for it.
+constexpr std::chrono::microseconds kCourtesy{50};
 
 }  // namespace
 
@@ -83,6 +85,9 @@ void Lane::sleep(std::unique_lock<std::mutex>& lock) {
     return;
   }
   submitted_.wait(lock);
+  // Who submitted the task may be about to wait for it, and then it runs better there: a thread
+  // that was just woken often lands on the core of another rank.
+  if (!stopping_) submitted_.wait_for(lock, kCourtesy);
   if (running_ || queue_.empty()) looks_left_ = kLooks;
 }
 

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "compat.h"
+#include "sheaf/base/log.h"
 
 namespace sheaf::comm {
 namespace {
@@ -41,7 +42,13 @@ NcclBackend::NcclBackend(Members members, NcclOptions options)
                            .timeout = options_.timeout},
                           options_.device)) {}
 
-NcclBackend::~NcclBackend() = default;
+NcclBackend::~NcclBackend() {
+  try {
+    group_->shutdown();
+  } catch (const std::exception& error) {
+    log::warning("comm", std::string("nccl did not shut down: ") + error.what());
+  }
+}
 
 void NcclBackend::all_reduce(const at::Tensor& tensor, Reduce how) {
   std::vector<at::Tensor> tensors = {tensor};

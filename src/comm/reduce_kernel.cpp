@@ -16,7 +16,7 @@ namespace sheaf::comm {
 namespace {
 
 // Elements that are reduced at a time: sums and one output block stay in the first-level cache.
-constexpr std::int64_t kBlock = 2048;
+constexpr std::int64_t kBlock = 1024;
 
 template <class T>
 using Sum =

@@ -1,5 +1,7 @@
 #include "world.h"
 
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -94,8 +96,22 @@ std::unique_ptr<Backend> make_gloo(const Formation& formation) {
   return backend;
 }
 
+/// Returns the GPU of this rank; more ranks than GPUs take turns.
+at::Device gpu_of(const Place& place) {
+  const int count = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
+  if (count == 0) throw UsageError("comm.device is cuda, but there is no CUDA device here");
+  return {at::kCUDA, static_cast<at::DeviceIndex>(place.local_rank % count)};
+}
+
 std::unique_ptr<Backend> make_nccl(const Formation& formation) {
-  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(formation.place.local_rank));
+  const at::Device device = gpu_of(formation.place);
+  if (device.index() != formation.place.local_rank) {
+    throw UsageError(
+        fmt::format("nccl needs a GPU for every rank, this host has {} ranks and {} GPUs; gloo "
+                    "works with fewer",
+                    formation.place.local_size,
+                    at::detail::getCUDAHooks().deviceCount()));
+  }
   auto backend = std::make_unique<NcclBackend>(
       everybody(formation.place), NcclOptions{formation.store, device, formation.options.timeout});
   backend->barrier();
@@ -137,6 +153,9 @@ std::unique_ptr<Backend> make_backend(const Formation& formation) {
 }  // namespace
 
 Group form_world(const Place& place, StorePointer store, const InitOptions& options) {
+  // From here on "cuda" means this rank's GPU.
+  if (options.device == DeviceKind::cuda)
+    c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu_of(place));
   // A program may join more than once; each time has keys of its own.
   const std::int64_t round = store->add(fmt::format("round/{}", place.rank), 1);
   store = compat::prefixed(fmt::format("round{}", round), std::move(store));

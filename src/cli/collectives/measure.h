@@ -15,6 +15,7 @@ struct MeasureOptions {
   int repeats = 10;
   /// Takes tensors from Group::shared_empty().
   bool shared_tensors = false;
+  at::Device device = at::kCPU;
 };
 
 /// The collectives that are measured: those that move a model's parameters and gradients.
@@ -25,9 +26,14 @@ struct MeasureOptions {
                               comm::Kind kind,
                               const MeasureOptions& options);
 
-/// The same for any call: `call` runs once per repeat, and ranks meet before each.
-[[nodiscard]] Seconds measure(const comm::Group& group,
-                              int repeats,
-                              const std::function<void()>& call);
+/// Runs `call` once per repeat; ranks meet before each.
+struct Trial {
+  int repeats = 10;
+  std::function<void()> call;
+  /// Where the ranks' times are compared.
+  at::Device device = at::kCPU;
+};
+/// The same for any call.
+[[nodiscard]] Seconds measure(const comm::Group& group, const Trial& trial);
 
 }  // namespace sheaf::cli

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sheaf/base/error.h"
+#include "stage.h"
 
 namespace sheaf::comm::shared {
 namespace {
@@ -57,7 +58,7 @@ void send(Meeting& meeting, const Message& message, int to) {
   const std::size_t cell_bytes = meeting.arena().options().cell_bytes;
   for (std::size_t done = 0; done < message.bytes; done += cell_bytes) {
     const std::size_t part = std::min(cell_bytes, message.bytes - done);
-    std::memcpy(free_cell(meeting, to), message.data + done, part);
+    copy_bytes(free_cell(meeting, to), message.data + done, part);
     advance(channel.written);
   }
 }
@@ -80,7 +81,7 @@ void recv(Meeting& meeting, const Message& message, int from) {
   const std::size_t cell_bytes = meeting.arena().options().cell_bytes;
   for (std::size_t done = 0; done < message.bytes; done += cell_bytes) {
     const std::size_t part = std::min(cell_bytes, message.bytes - done);
-    std::memcpy(message.data + done, full_cell(meeting, from), part);
+    copy_bytes(message.data + done, full_cell(meeting, from), part);
     advance(channel.read);
   }
 }

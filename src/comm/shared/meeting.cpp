@@ -12,7 +12,7 @@ namespace {
 
 // A peer that is about to arrive is cheaper to wait for awake. Giving up the core each time keeps
 // this harmless when there are more ranks than cores; measured best with 4 ranks on 2 cores.
-constexpr int kYields = 20;
+constexpr int kYields = 200;
 // How often a sleeper looks for ended peers; bounds the time to notice one.
 constexpr std::chrono::milliseconds kGlance{20};
 

@@ -116,7 +116,7 @@ void SharedBackend::all_gather(const at::Tensor& output, const at::Tensor& input
     show_at_once(card, data_of(input), part);
     const std::vector<const std::byte*> slots = slots_of_all();
     for (std::size_t r = 0; r < slots.size(); ++r) {
-      if (part > 0) std::memcpy(data_of(output) + r * part, slots[r], part);
+      copy_bytes(data_of(output) + r * part, slots[r], part);
     }
     return stage_.next_turn();
   }
@@ -128,7 +128,7 @@ void SharedBackend::all_gather(const at::Tensor& output, const at::Tensor& input
   const std::vector<std::byte*> all = data_of_all(0);
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::byte* to = data_of(output) + r * part;
-    if (to != all[r]) std::memcpy(to, all[r], part);
+    copy_bytes(to, all[r], part);
   }
   finish_reading(Kind::all_gather);
 }
@@ -155,7 +155,7 @@ void SharedBackend::broadcast(const at::Tensor& tensor, int root) {
   agree(make_card(Kind::broadcast, tensor, {}, root), data_of(tensor));
   if (!reachable(root)) return staged_broadcast(stage_, data_of(tensor), tensor.nbytes(), root);
   if (rank() != root) {
-    std::memcpy(data_of(tensor), data_of_all(0)[static_cast<std::size_t>(root)], tensor.nbytes());
+    copy_bytes(data_of(tensor), data_of_all(0)[static_cast<std::size_t>(root)], tensor.nbytes());
   }
   finish_reading(Kind::broadcast);
 }
@@ -214,7 +214,7 @@ bool SharedBackend::fits_at_once(std::size_t bytes) const {
 }
 
 void SharedBackend::show_at_once(const CallCard& card, const std::byte* data, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(stage_.slot(rank()), data, bytes);
+  copy_bytes(stage_.slot(rank()), data, bytes);
   agree(card, nullptr);
 }
 

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Copies unless both are the same memory.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (to != from && bytes > 0) std::memcpy(to, from, bytes);
-}
-
 /// Returns how many bytes of the slot each rank gets when it is cut into one piece per rank.
 std::size_t piece_bytes(const Stage& stage) {
   return stage.slot_bytes() / static_cast<std::size_t>(stage.num_ranks()) / kCacheLine * kCacheLine;

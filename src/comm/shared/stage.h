@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "meeting.h"
@@ -39,6 +40,11 @@ struct Elements {
   [[nodiscard]] std::size_t width() const { return c10::elementSize(dtype); }
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(count) * width(); }
 };
+
+/// Copies unless there is nothing to copy or both are the same memory.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (to != from && bytes > 0) std::memcpy(to, from, bytes);
+}
 
 /// A run of elements or bytes.
 struct Run {
