@@ -28,6 +28,7 @@ using sheaf::comm::Group;
 using sheaf::comm::Kind;
 
 constexpr Seconds kTimeout{300};
+constexpr int kRounds = 3;
 constexpr int kRepeats = 11;
 constexpr int kSmallCalls = 300;
 
@@ -66,7 +67,22 @@ class Direct {
 
 std::string ratio(Seconds slow, Seconds fast) { return fmt::format("{:.1f}x", slow / fast); }
 
-void compare_large(const Group& shared, const Group& gloo, Direct& direct, Bytes size) {
+struct Contestants {
+  Contestants(const Group& group, const std::string& folder)
+      : store(sheaf::comm::compat::file_store(folder + "/store", group.size(), kTimeout)),
+        gloo(sheaf::comm::form_world({.rank = group.rank(), .size = group.size()},
+                                     store,
+                                     {.backend = sheaf::comm::BackendKind::gloo})),
+        direct(sheaf::comm::compat::prefixed("direct", store), group) {}
+
+  c10::intrusive_ptr<c10d::Store> store;
+  Group gloo;
+  Direct direct;
+};
+
+void compare_large(const Group& shared, const std::string& folder) {
+  auto [store, gloo, direct] = Contestants(shared, folder);
+  const Bytes size = sheaf::mebibytes(64);
   sheaf::Table table({"collective",
                       "c10d gloo",
                       "sheaf gloo",
@@ -113,7 +129,8 @@ std::function<void()> small_call(const Group& group, Kind kind) {
   return [=] { group.all_reduce(tensor).wait(); };
 }
 
-void compare_small(const Group& shared, const Group& gloo, Direct& direct) {
+void compare_small(const Group& shared, const std::string& folder) {
+  auto [store, gloo, direct] = Contestants(shared, folder);
   sheaf::Table table({"collective", "c10d gloo, us", "sheaf gloo, us", "shared, us"});
   for (const Kind kind : {Kind::all_reduce, Kind::broadcast}) {
     const double plain = microseconds_per_call(shared, direct.call(kind, Bytes{4}));
@@ -147,6 +164,7 @@ double best_tenth(std::vector<double> values) {
 /// What a call costs beyond gloo itself. Between several ranks the scheduler's noise hides it; with
 /// one rank gloo has nothing to wait for. Short batches in turn, so that both see the same machine.
 void handle_cost() {
+  constexpr int kWarmUps = 100;
   constexpr int kBatches = 301;
   constexpr int kCalls = 100;
   const Group gloo = sheaf::comm::init({.backend = sheaf::comm::BackendKind::gloo});
@@ -158,9 +176,12 @@ void handle_cost() {
     const auto calls = {
         direct.call(kind, Bytes{4}), small_call(gloo, kind), small_call(fake, kind)};
     std::vector<std::vector<double>> times(calls.size());
-    for (int batch = 0; batch < kBatches; ++batch) {
+    for (int batch = -kWarmUps; batch < kBatches; ++batch) {
       auto list = times.begin();
-      for (const auto& call : calls) (list++)->push_back(microseconds(call, kCalls));
+      for (const auto& call : calls) {
+        const double time = microseconds(call, kCalls);
+        if (batch >= 0) (list++)->push_back(time);
+      }
     }
     const double plain = best_tenth(times[0]);
     const double ours = best_tenth(times[1]);
@@ -175,29 +196,29 @@ void handle_cost() {
             << table.str() << std::endl;
 }
 
-void compare(const Group& shared, const std::string& folder) {
-  auto store = sheaf::comm::compat::file_store(folder + "/store", shared.size(), kTimeout);
-  const sheaf::comm::Place place{.rank = shared.rank(), .size = shared.size()};
-  const Group gloo = form_world(place, store, {.backend = sheaf::comm::BackendKind::gloo});
-  Direct direct(sheaf::comm::compat::prefixed("direct", store), shared);
-  compare_large(shared, gloo, direct, sheaf::mebibytes(64));
-  compare_small(shared, gloo, direct);
+/// Runs `body` on fresh processes; tells whether all went well.
+bool run(int ranks, const std::function<void(const Group&, const std::string&)>& body) {
+  std::string folder = (std::filesystem::temp_directory_path() / "sheaf-bench-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return false;
+  const auto outcomes =
+      sheaf::comm::run_ranks_forked(ranks, [&](const Group& group) { body(group, folder); });
+  std::filesystem::remove_all(folder);
+  for (const auto& outcome : outcomes) {
+    if (!outcome.error.empty()) std::cerr << outcome.error << "\n";
+    if (outcome.exit_code != 0) return false;
+  }
+  return true;
 }
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const int ranks = argc > 1 ? std::atoi(argv[1]) : 4;
-  std::string folder = (std::filesystem::temp_directory_path() / "sheaf-bench-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 1;
   std::cout << ranks << " processes\n\n" << std::flush;
-  const auto outcomes =
-      sheaf::comm::run_ranks_forked(ranks, [&](const Group& group) { compare(group, folder); });
-  std::filesystem::remove_all(folder);
-  for (const auto& outcome : outcomes) {
-    if (!outcome.error.empty()) std::cerr << outcome.error << "\n";
-    if (outcome.exit_code != 0) return 1;
+  // Fresh processes each time: where the system puts them matters more than anything else.
+  for (int round = 0; round < kRounds; ++round) {
+    if (!run(ranks, compare_large)) return 1;
   }
+  if (!run(ranks, compare_small)) return 1;
   handle_cost();
   return 0;
 }

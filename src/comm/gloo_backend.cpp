@@ -22,7 +22,8 @@ at::Tensor movable(const at::Tensor& tensor) {
 /// Gloo works on host memory; a CUDA tensor is copied there and back.
 class OnHost {
  public:
-  explicit OnHost(const at::Tensor& tensor) : original_(tensor), host_(tensor.cpu()) {}
+  explicit OnHost(const at::Tensor& tensor)
+      : original_(tensor), host_(tensor.device().is_cpu() ? tensor : tensor.cpu()) {}
   [[nodiscard]] at::Tensor& tensor() { return host_; }
   void copy_back() {
     if (!host_.is_same(original_)) original_.copy_(host_);
