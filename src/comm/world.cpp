@@ -138,7 +138,12 @@ std::unique_ptr<Backend> make_shared_memory(const Formation& formation) {
 }
 
 std::unique_ptr<Backend> make_backend(const Formation& formation) {
-  switch (choose(formation.options, *formation.peers)) {
+  const BackendKind kind = choose(formation.options, *formation.peers);
+  // From here on "cuda" means this rank's GPU.
+  if (formation.options.device == DeviceKind::cuda) {
+    c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu_of(formation.place));
+  }
+  switch (kind) {
     case BackendKind::gloo:
       return make_gloo(formation);
     case BackendKind::nccl:
@@ -153,9 +158,6 @@ std::unique_ptr<Backend> make_backend(const Formation& formation) {
 }  // namespace
 
 Group form_world(const Place& place, StorePointer store, const InitOptions& options) {
-  // From here on "cuda" means this rank's GPU.
-  if (options.device == DeviceKind::cuda)
-    c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu_of(place));
   // A program may join more than once; each time has keys of its own.
   const std::int64_t round = store->add(fmt::format("round/{}", place.rank), 1);
   store = compat::prefixed(fmt::format("round{}", round), std::move(store));

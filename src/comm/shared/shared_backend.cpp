@@ -206,7 +206,9 @@ void SharedBackend::recv(const at::Tensor& tensor, int from, int tag) {
 }
 
 void SharedBackend::barrier() {
-  agree({.kind = static_cast<std::uint32_t>(Kind::barrier), .scale = 1.0}, nullptr);
+  CallCard card{};
+  card.kind = static_cast<std::uint32_t>(Kind::barrier);
+  agree(card, nullptr);
 }
 
 bool SharedBackend::fits_at_once(std::size_t bytes) const {
