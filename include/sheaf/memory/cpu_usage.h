@@ -1,0 +1,24 @@
+#pragma once
+
+#include "sheaf/base/units.h"
+
+namespace sheaf::memory {
+
+/// Bytes of all CPU tensors of this process.
+struct CpuUsage {
+  Bytes current;
+  Bytes peak;
+};
+
+/// Starts to count what CPU tensors take, by an allocator that stands before LibTorch's own. Call
+/// it first thing in main(), before any tensor is made; tensors that exist already are not counted.
+/// A second call does nothing.
+void count_cpu_tensors();
+
+/// Returns zeros unless count_cpu_tensors() was called.
+[[nodiscard]] CpuUsage cpu_usage();
+
+/// Makes what is in use now the peak.
+void reset_cpu_peak();
+
+}  // namespace sheaf::memory

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sheaf::optim {
+
+/// One parameter, or the part of it that is kept here, as an optimizer sees it.
+struct Slot {
+  /// The parameter's name in its model, such as "blocks.3.attention.weight".
+  std::string name;
+  /// Shape of the whole parameter.
+  std::vector<std::int64_t> shape;
+  /// Where the part begins in its segment.
+  std::int64_t offset = 0;
+  /// Elements of the part; 0 if none of the parameter is kept here.
+  std::int64_t size = 0;
+};
+
+/// A flat run of parameters that is stepped in one pass.
+struct Segment {
+  /// The values that are stepped: flat, contiguous, fp32 or fp64. Elements that no slot covers are
+  /// padding and stay as they are.
+  at::Tensor master;
+  /// Gets a copy of the stepped master in the model's own type; undefined where the model computes
+  /// with the master itself.
+  at::Tensor copy;
+  /// In order of their offset.
+  std::vector<Slot> slots;
+};
+
+/// What an optimizer steps. Whoever owns the parameters implements it; the optimizer knows nothing
+/// of ranks and of how gradients came to be.
+///
+/// A step is begin_step(), then for each segment gradient(), the arithmetic and stepped(), then
+/// end_step(), always in order of the segments.
+class SlotSource {
+ public:
+  virtual ~SlotSource() = default;
+
+  [[nodiscard]] virtual const std::vector<Segment>& segments() const = 0;
+  /// Returns memory for one state of an optimizer, such as "exp_avg", shaped and typed as the
+  /// segment's master and filled with zeros.
+  [[nodiscard]] virtual at::Tensor new_state(std::size_t segment, std::string_view what) = 0;
+
+  /// Waits until all gradients are there; throws an Error that says which are missing.
+  virtual void begin_step() = 0;
+  /// Returns the gradient of a segment, shaped and typed as its master; undefined if it has none in
+  /// this step, which leaves the segment as it is.
+  [[nodiscard]] virtual at::Tensor gradient(std::size_t segment) = 0;
+  /// Tells whether a slot takes part in this step. One that had no gradient does not: neither decay
+  /// nor momentum move it.
+  [[nodiscard]] virtual bool takes_part(std::size_t segment, std::size_t slot) const = 0;
+  /// The segment has its new values.
+  virtual void stepped(std::size_t segment) = 0;
+  /// The step is over and the gradients have been used up.
+  virtual void end_step() = 0;
+};
+
+using Slots = std::shared_ptr<SlotSource>;
+
+}  // namespace sheaf::optim
