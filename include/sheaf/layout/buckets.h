@@ -16,8 +16,9 @@ struct BucketOptions {
 };
 
 /// Groups things of the given sizes, in the given order, into buckets; returns the indices in each.
-/// Every bucket has at least one member, so one that is larger than the cap is alone. Throws
-/// UsageError if a cap is not positive.
+/// A bucket takes members until it has reached its cap, so the last one may carry it far beyond;
+/// only the last bucket may stay below. This is how DistributedDataParallel fills its buckets.
+/// Throws UsageError if a cap is not positive.
 [[nodiscard]] std::vector<std::vector<std::size_t>> assign_buckets(std::span<const Bytes> sizes,
                                                                    const BucketOptions& options);
 

@@ -16,7 +16,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// Returns what both have in common; size 0 if nothing.
+/// Returns what both have in common; an empty range at 0 if nothing.
 [[nodiscard]] Range intersect(const Range& a, const Range& b);
 
 struct FlatLayoutOptions {
@@ -40,14 +40,19 @@ class FlatLayout {
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] std::int64_t shard_size() const { return size_ / options_.num_shards; }
   [[nodiscard]] int num_shards() const { return options_.num_shards; }
-  /// Returns the part of the buffer that `rank` holds.
+  /// Returns the part of the buffer that `rank` holds. This and what follows throw UsageError for a
+  /// rank or an index that is not there.
   [[nodiscard]] Range shard(int rank) const;
-  /// Returns which elements of parameter `index` (counted from its own begin) `rank` holds.
+  /// Returns which elements of parameter `index` (counted from its own begin) `rank` holds; an
+  /// empty range at 0 if none.
   [[nodiscard]] Range local_part(std::size_t index, int rank) const;
   /// Returns where that part begins in the rank's shard; 0 if the part is empty.
   [[nodiscard]] std::int64_t offset_in_shard(std::size_t index, int rank) const;
 
  private:
+  /// Returns where in the buffer the part of parameter `index` lies that `rank` holds.
+  [[nodiscard]] Range in_buffer(std::size_t index, int rank) const;
+
   FlatLayoutOptions options_;
   std::vector<Range> params_;
   std::int64_t size_ = 0;
