@@ -18,7 +18,7 @@ inline constexpr std::size_t kNumPurposes = 5;
 
 struct LedgerState;
 
-/// Some bytes on a ledger; destroying it takes them off.
+/// Some bytes on a ledger; destroying it takes them off. One that was moved from holds none.
 class Charge {
  public:
   Charge() = default;
@@ -48,7 +48,8 @@ class Ledger {
  public:
   Ledger();
 
-  /// Puts bytes on the ledger for as long as the returned charge lives.
+  /// Puts bytes on the ledger for as long as the returned charge lives, which may be longer than
+  /// this handle. Throws UsageError if `bytes` is negative.
   [[nodiscard]] Charge charge(Purpose purpose, std::string_view owner, Bytes bytes);
 
   [[nodiscard]] Bytes current() const;
