@@ -108,7 +108,7 @@ TEST(DoctorReport, IsJsonWithTheSameContent) {
 
 TEST(DoctorReport, SurvivesTextThatIsNotUtf8) {
   const std::array<Check, 1> checks = {Check{.name = "mpirun", .value = "/opt/\xff/mpirun"}};
-  EXPECT_NO_THROW(static_cast<void>(nlohmann::json::parse(as_json(checks))));
+  EXPECT_TRUE(nlohmann::json::accept(as_json(checks)));
 }
 
 TEST(DoctorReport, IsHealthyWithNotes) {

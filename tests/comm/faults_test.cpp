@@ -47,7 +47,7 @@ TEST_P(KilledRank, IsNamedByTheOthers) {
 INSTANTIATE_TEST_SUITE_P(All,
                          KilledRank,
                          ::testing::Values(BackendKind::shared, BackendKind::gloo),
-                         [](const auto& info) { return std::string(enum_name(info.param)); });
+                         [](const auto& way) { return std::string(enum_name(way.param)); });
 
 /// Names of everything in /dev/shm.
 std::vector<std::string> shared_memory_files() {
