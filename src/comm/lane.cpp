@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <pthread.h>
 
 #include <chrono>
@@ -99,6 +100,8 @@ void Lane::run_next(std::unique_lock<std::mutex>& lock) {
   std::exception_ptr error;
   try {
     const at::NoGradGuard no_grad;
+    // Who watches operators for the tensors they take would wait for the very task that runs them.
+    const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
     task->body_();
   } catch (...) {
     error = std::current_exception();
