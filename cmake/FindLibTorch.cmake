@@ -87,6 +87,13 @@ if(LibTorch_HAS_CUDA AND NOT TARGET LibTorch::cuda)
   # Its kernels register themselves when it is loaded: it must stay even where no symbol is taken from it.
   target_link_libraries(LibTorch::cuda INTERFACE LibTorch::cpu
     -Wl,--push-state,--no-as-needed ${LibTorch_ROOT}/lib/libtorch_cuda.so ${LibTorch_ROOT}/lib/libc10_cuda.so -Wl,--pop-state)
+  # Own kernels bring a CUDA runtime with them: LibTorch's shared one is found by its run path only.
+  file(GLOB _cuda_folders ${LibTorch_ROOT}/lib ${LibTorch_ROOT}/../nvidia/*/lib)
+  find_library(LibTorch_CUDART NAMES libcudart_static.a
+    HINTS ${_cuda_folders} /usr/local/cuda/lib64 /usr/local/cuda/lib NO_CACHE)
+  if(LibTorch_CUDART)
+    target_link_libraries(LibTorch::cuda INTERFACE ${LibTorch_CUDART} rt ${CMAKE_DL_LIBS} Threads::Threads)
+  endif()
 endif()
 
 if(NOT LibTorch_FIND_QUIETLY)

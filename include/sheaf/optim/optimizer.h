@@ -1,0 +1,91 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sheaf/optim/rules.h"
+#include "sheaf/optim/slot.h"
+
+namespace sheaf::optim {
+
+/// Elements of one segment that are stepped alike: neighbouring slots with the same settings and
+/// the same number of steps. The tensors are flat and of one size.
+struct Run {
+  at::Tensor master;
+  at::Tensor gradient;
+  /// In the order of Optimizer::state_names(); zeros before the first step.
+  std::vector<at::Tensor> states;
+  /// Gets the stepped master in its own type, where it is defined.
+  at::Tensor copy;
+  /// Steps of these slots with this one, so 1 in their first.
+  std::int64_t step = 1;
+  double learning_rate = 0;
+  double weight_decay = 0;
+};
+
+/// How often an optimizer stepped, for checkpoints.
+struct StepCounts {
+  /// Calls of step().
+  std::int64_t steps = 0;
+  /// Steps that each slot of each segment took part in, also where none of it is kept here.
+  std::vector<std::vector<std::int64_t>> slots;
+
+  bool operator==(const StepCounts&) const = default;
+};
+
+struct OptimizerSetup {
+  ParameterSettings settings = {};
+  std::vector<ParameterRule> rules = {};
+  std::vector<std::string> state_names = {};
+};
+
+/// Steps what a SlotSource owns; an algorithm derives from it and says what happens to a run.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Steps every slot that takes part with the learning rate times `learning_rate_factor`, and uses
+  /// the gradients up. CUDA segments are stepped in the current stream, without waiting for it.
+  void step(double learning_rate_factor = 1.0);
+  /// Returns how often step() was called, and before that the run whose counts were set.
+  [[nodiscard]] std::int64_t num_steps() const { return counts_.steps; }
+  [[nodiscard]] const Slots& slots() const { return slots_; }
+
+  /// Returns what is kept per element, such as "exp_avg" and "exp_avg_sq".
+  [[nodiscard]] const std::vector<std::string>& state_names() const { return setup_.state_names; }
+  /// Returns a state of a segment to read, or to write when loading; shaped and typed as its
+  /// master. States are made by the first step of the segment or by this. Throws UsageError for a
+  /// name or a segment there is not.
+  [[nodiscard]] at::Tensor state(std::string_view name, std::size_t segment);
+  [[nodiscard]] const StepCounts& step_counts() const { return counts_; }
+  /// Throws UsageError unless there is one count per slot and none is negative.
+  void set_step_counts(StepCounts counts);
+
+ protected:
+  /// Throws UsageError for segments or rules that cannot be.
+  Optimizer(Slots slots, OptimizerSetup setup);
+
+  /// Steps the elements of a run: writes master and states, and the copy where there is one.
+  virtual void update(const Run& run) = 0;
+
+ private:
+  void step_segment(std::size_t segment, double learning_rate_factor);
+  void make_states(std::size_t segment);
+
+  Slots slots_;
+  OptimizerSetup setup_;
+  /// One per slot of each segment.
+  std::vector<std::vector<ParameterSettings>> settings_;
+  /// One per name of each segment; none until they are needed.
+  std::vector<std::vector<at::Tensor>> states_;
+  StepCounts counts_;
+};
+
+}  // namespace sheaf::optim

@@ -1,0 +1,152 @@
+#include "sheaf/optim/optimizer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/quoting.h"
+#include "checks.h"
+#include "elements_of.h"
+#include "runs.h"
+#include "sheaf/base/error.h"
+#include "sheaf/base/nearest.h"
+
+namespace sheaf::optim {
+namespace {
+
+bool is_flat(const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.is_contiguous(); }
+
+bool is_alike(const at::Tensor& tensor, const at::Tensor& master) {
+  return is_flat(tensor) && tensor.numel() == master.numel() && tensor.device() == master.device();
+}
+
+void check_segment(const Segment& segment) {
+  TORCH_INTERNAL_ASSERT(is_flat(segment.master));
+  const Type type = type_of(segment.master);
+  if (type != Type::fp32 && type != Type::fp64) {
+    throw UsageError(fmt::format("optimizers step fp32 and fp64 parameters, got {}",
+                                 c10::toString(segment.master.scalar_type())));
+  }
+  if (!segment.master.is_cpu() && !segment.master.is_cuda()) {
+    throw UsageError("optimizers step parameters on the CPU and on CUDA devices, got " +
+                     segment.master.device().str());
+  }
+  if (segment.copy.defined()) {
+    TORCH_INTERNAL_ASSERT(is_alike(segment.copy, segment.master));
+    if (type_of(segment.copy) == Type::none) {
+      throw UsageError(
+          fmt::format("models compute with fp16, bf16, fp32 or fp64 parameters, got {}",
+                      c10::toString(segment.copy.scalar_type())));
+    }
+  }
+  std::int64_t end = 0;
+  for (const Slot& slot : segment.slots) {
+    TORCH_INTERNAL_ASSERT(slot.offset >= end && slot.size >= 0, slot.name);
+    end = slot.offset + slot.size;
+  }
+  TORCH_INTERNAL_ASSERT(end <= segment.master.numel());
+}
+
+at::Tensor part(const at::Tensor& tensor, const RunRange& range) {
+  if (!tensor.defined() || range.size == tensor.numel()) return tensor;
+  return tensor.narrow(0, range.begin, range.size);
+}
+
+Run run_of(const Segment& segment,
+           const at::Tensor& gradient,
+           const std::vector<at::Tensor>& states,
+           const RunRange& range) {
+  Run run{.master = part(segment.master, range),
+          .gradient = part(gradient, range),
+          .copy = part(segment.copy, range),
+          .step = range.how.step,
+          .learning_rate = range.how.settings.learning_rate,
+          .weight_decay = range.how.settings.weight_decay};
+  for (const at::Tensor& state : states) run.states.push_back(part(state, range));
+  return run;
+}
+
+}  // namespace
+
+Optimizer::Optimizer(Slots slots, OptimizerSetup setup)
+    : slots_(std::move(slots)), setup_(std::move(setup)) {
+  const auto& segments = slots_->segments();
+  for (const Segment& segment : segments) check_segment(segment);
+  settings_ = apply_rules(setup_.rules, segments, setup_.settings);
+  states_.resize(segments.size());
+  for (const Segment& segment : segments) counts_.slots.emplace_back(segment.slots.size());
+}
+
+void Optimizer::step(double learning_rate_factor) {
+  check_not_negative("the factor of the learning rate", learning_rate_factor);
+  const at::NoGradGuard no_grad;
+  slots_->begin_step();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    step_segment(i, learning_rate_factor);
+    slots_->stepped(i);
+  }
+  slots_->end_step();
+  ++counts_.steps;
+}
+
+void Optimizer::step_segment(std::size_t segment, double learning_rate_factor) {
+  const at::Tensor gradient = slots_->gradient(segment);
+  if (!gradient.defined()) return;
+  const Segment& of = slots_->segments()[segment];
+  TORCH_INTERNAL_ASSERT(is_alike(gradient, of.master) &&
+                        gradient.scalar_type() == of.master.scalar_type());
+  make_states(segment);
+  std::vector<SlotStep> steps(of.slots.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!slots_->takes_part(segment, i)) continue;
+    steps[i] = {true, ++counts_.slots[segment][i], settings_[segment][i]};
+    steps[i].settings.learning_rate *= learning_rate_factor;
+  }
+  for (const RunRange& range : join_slots(of.slots, steps)) {
+    update(run_of(of, gradient, states_[segment], range));
+  }
+}
+
+void Optimizer::make_states(std::size_t segment) {
+  auto& states = states_[segment];
+  if (!states.empty()) return;
+  for (const std::string& name : setup_.state_names) {
+    states.push_back(slots_->new_state(segment, name));
+    TORCH_INTERNAL_ASSERT(is_alike(states.back(), slots_->segments()[segment].master));
+  }
+}
+
+at::Tensor Optimizer::state(std::string_view name, std::size_t segment) {
+  const auto found = std::ranges::find(setup_.state_names, name);
+  if (found == setup_.state_names.end()) {
+    const std::string known = setup_.state_names.empty() ? "none" : join_or(setup_.state_names);
+    throw UsageError(fmt::format("the optimizer's states are {}, not {}", known, in_quotes(name)));
+  }
+  if (segment >= states_.size()) {
+    throw UsageError(fmt::format(
+        "the optimizer has {} segments, and none is number {}", states_.size(), segment));
+  }
+  make_states(segment);
+  return states_[segment][static_cast<std::size_t>(found - setup_.state_names.begin())];
+}
+
+void Optimizer::set_step_counts(StepCounts counts) {
+  const auto same_size = [](const auto& a, const auto& b) { return a.size() == b.size(); };
+  if (!std::ranges::equal(counts.slots, counts_.slots, same_size)) {
+    throw UsageError(
+        fmt::format("step counts must have one count for each slot of the {} segments, got other "
+                    "slots in {} segments",
+                    counts_.slots.size(),
+                    counts.slots.size()));
+  }
+  check_not_negative("the number of steps", static_cast<double>(counts.steps));
+  for (const auto& of_segment : counts.slots) {
+    for (const std::int64_t count : of_segment) {
+      check_not_negative("the steps of a slot", static_cast<double>(count));
+    }
+  }
+  counts_ = std::move(counts);
+}
+
+}  // namespace sheaf::optim
