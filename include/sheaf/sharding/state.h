@@ -1,0 +1,123 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sheaf/base/units.h"
+#include "sheaf/memory/ledger.h"
+#include "sheaf/optim/slot.h"
+
+namespace torch::nn {
+class Module;
+}
+
+namespace sheaf::sharding {
+
+class Engine;
+
+using NamedTensors = std::map<std::string, at::Tensor>;
+
+/// The part of a parameter that this rank steps.
+struct Slice {
+  std::string name;
+  /// Other names of the same parameter.
+  std::vector<std::string> aliases;
+  /// Shape of the whole parameter.
+  std::vector<std::int64_t> shape;
+  /// Where the part begins in the flattened parameter.
+  std::int64_t begin = 0;
+  /// Its values: flat, the master's own memory.
+  at::Tensor values;
+};
+
+/// What a unit is made of.
+struct UnitInfo {
+  std::string name;
+  /// Names of its parameters.
+  std::vector<std::string> parameters;
+  std::int64_t num_elements = 0;
+  /// Elements added so that it can be cut evenly.
+  std::int64_t num_padding = 0;
+};
+
+struct NonFinite {
+  std::string parameter;
+  /// Rank, in the sharded group, whose part of the gradient is not finite.
+  int rank = 0;
+};
+
+/// Whole parameters, for as long as it lives. See State::summon().
+class [[nodiscard]] Summoned {
+ public:
+  Summoned(std::shared_ptr<Engine> engine, std::vector<std::size_t> units, bool write);
+  Summoned(Summoned&&) = default;
+  Summoned& operator=(Summoned&&) = delete;
+  ~Summoned();
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::vector<std::size_t> units_;
+  bool write_;
+};
+
+/// Backward passes within its life keep their gradients local. See NoSync for what that means.
+class [[nodiscard]] NoSyncScope {
+ public:
+  explicit NoSyncScope(std::shared_ptr<Engine> engine);
+  NoSyncScope(NoSyncScope&&) = default;
+  NoSyncScope& operator=(NoSyncScope&&) = delete;
+  ~NoSyncScope();
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
+/// A sharded model's training state. A cheap value: copies are the same state. The model can be
+/// used while one of them, or an optimizer over slots(), lives.
+class State {
+ public:
+  explicit State(std::shared_ptr<Engine> engine);
+
+  /// Returns what sheaf's own optimizers step.
+  [[nodiscard]] optim::Slots slots() const;
+  /// Returns what an element-wise torch::optim optimizer can step: per parameter the part that this
+  /// rank keeps, flat and possibly empty; with ddp in one precision the model's own parameters.
+  [[nodiscard]] std::vector<at::Tensor> parameters() const;
+  /// The same with names.
+  [[nodiscard]] std::vector<Slice> slices() const;
+  [[nodiscard]] std::vector<UnitInfo> units() const;
+
+  /// Scales all gradients so that their global norm is at most `max_norm`; returns the norm before,
+  /// a scalar on the parameters' device. One exchange (none with ddp).
+  at::Tensor clip_gradients(double max_norm) const;
+  /// Forgets the gradients. sheaf's optimizers do it at the end of a step.
+  void zero_gradients() const;
+  [[nodiscard]] NoSyncScope no_sync() const;
+  /// Looks for gradients that are infinite or not a number, on all ranks. One exchange.
+  [[nodiscard]] std::vector<NonFinite> non_finite_gradients() const;
+
+  /// Makes the parameters below `module` whole and readable in any way; with `write`, what was
+  /// written into them is kept (every rank must write the same). All ranks must call it, and end
+  /// it, together; not between forward and backward.
+  Summoned summon(const torch::nn::Module& module, bool write = false) const;
+  /// Returns all parameters in full, as the optimizer sees them, and all buffers, on the CPU; with
+  /// `everywhere` false only rank 0 gets them. Goes unit by unit. All ranks must call it.
+  [[nodiscard]] NamedTensors gather_full(bool everywhere = true) const;
+  /// Replaces all parameters and buffers by rank 0's `values`; others may pass nothing. All ranks
+  /// must call it. Throws UsageError if a name is missing or unknown or a shape differs, and then
+  /// nothing has changed.
+  void load_full(const NamedTensors& values) const;
+
+  [[nodiscard]] const memory::Ledger& ledger() const;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace sheaf::sharding

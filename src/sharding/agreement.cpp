@@ -1,0 +1,102 @@
+#include "agreement.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "sheaf/base/error.h"
+
+namespace sheaf::sharding {
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t value = 14695981039346656037ULL;  // FNV-1a
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return value;
+}
+
+/// Returns every rank's pair of numbers, in rank order.
+std::vector<std::int64_t> exchange(const comm::Group& group, std::int64_t a, std::int64_t b) {
+  const at::Tensor own = at::empty({2}, at::kLong);
+  own.mutable_data_ptr<std::int64_t>()[0] = a;
+  own.mutable_data_ptr<std::int64_t>()[1] = b;
+  const at::Device device = group.backend() == "nccl" ? at::kCUDA : at::kCPU;
+  const at::Tensor all = at::empty({group.size() * 2}, at::TensorOptions(device).dtype(at::kLong));
+  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
+  const at::Tensor back = all.cpu();
+  const auto* values = back.const_data_ptr<std::int64_t>();
+  return {values, values + back.numel()};
+}
+
+std::vector<std::string> exchange_texts(const comm::Group& group,
+                                        const std::string& text,
+                                        const std::vector<std::int64_t>& sizes) {
+  const std::int64_t longest = *std::max_element(sizes.begin(), sizes.end());
+  const at::Tensor own = at::zeros({longest}, at::kByte);
+  std::memcpy(own.mutable_data_ptr(), text.data(), text.size());
+  const at::Device device = group.backend() == "nccl" ? at::kCUDA : at::kCPU;
+  const at::Tensor all =
+      at::empty({group.size() * longest}, at::TensorOptions(device).dtype(at::kByte));
+  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
+  const at::Tensor back = all.cpu();
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < sizes.size(); ++r) {
+    const auto* begin =
+        static_cast<const char*>(back.const_data_ptr()) + static_cast<std::int64_t>(r) * longest;
+    texts.emplace_back(begin, static_cast<std::size_t>(sizes[r]));
+  }
+  return texts;
+}
+
+/// Returns how two texts differ in their first line that does.
+std::string first_difference(const std::string& first, const std::string& other, std::size_t rank) {
+  std::istringstream a(first);
+  std::istringstream b(other);
+  std::string line_a;
+  std::string line_b;
+  while (true) {
+    const bool more_a = static_cast<bool>(std::getline(a, line_a));
+    const bool more_b = static_cast<bool>(std::getline(b, line_b));
+    if (!more_a) line_a = "nothing more";
+    if (!more_b) line_b = "nothing more";
+    if (line_a != line_b) {
+      return fmt::format("rank {} has {}, rank 0 has {}", rank, line_b, line_a);
+    }
+  }
+}
+
+}  // namespace
+
+void check_agreement(const comm::Group& group,
+                     const std::vector<std::string>& lines,
+                     const std::string& what) {
+  const std::string text = joined(lines);
+  const auto digest = static_cast<std::int64_t>(hash(text));
+  const std::vector<std::int64_t> all =
+      exchange(group, digest, static_cast<std::int64_t>(text.size()));
+  std::vector<std::int64_t> sizes;
+  bool same = true;
+  for (std::size_t r = 0; r * 2 < all.size(); ++r) {
+    same = same && all[2 * r] == all[0] && all[2 * r + 1] == all[1];
+    sizes.push_back(all[2 * r + 1]);
+  }
+  if (same) return;
+  const std::vector<std::string> texts = exchange_texts(group, text, sizes);
+  for (std::size_t r = 1; r < texts.size(); ++r) {
+    if (texts[r] == texts[0]) continue;
+    throw UsageError(
+        fmt::format("the ranks' {} differ: {}", what, first_difference(texts[0], texts[r], r)));
+  }
+}
+
+}  // namespace sheaf::sharding

@@ -1,0 +1,12 @@
+#include "context.h"
+
+#include <ATen/ops/empty.h>
+
+namespace sheaf::sharding {
+
+at::Tensor Context::lasting_empty(std::int64_t numel, at::ScalarType dtype) const {
+  if (device.is_cpu() && shard.size() > 1) return shard.shared_empty(numel, dtype);
+  return at::empty({numel}, at::TensorOptions(device).dtype(dtype));
+}
+
+}  // namespace sheaf::sharding

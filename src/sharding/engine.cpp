@@ -1,0 +1,381 @@
+#include "engine.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "boundary.h"
+#include "gradient_hook.h"
+#include "quiet.h"
+#include "sheaf/base/error.h"
+#include "sheaf/base/log.h"
+#include "sheaf/module/backward_end.h"
+
+namespace sheaf::sharding {
+
+/// Stands for the end of a backward pass. LibTorch calls it then; when the pass fails, it only
+/// destroys it.
+class PassEnd {
+ public:
+  explicit PassEnd(std::weak_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  PassEnd(const PassEnd&) = delete;
+  PassEnd& operator=(const PassEnd&) = delete;
+  ~PassEnd() {
+    const auto alive = called_ ? nullptr : engine_.lock();
+    if (alive) alive->abandon_pass();
+  }
+
+  void operator()() {
+    called_ = true;
+    if (const auto alive = engine_.lock()) alive->end_pass();
+  }
+
+ private:
+  std::weak_ptr<Engine> engine_;
+  bool called_ = false;
+};
+
+namespace {
+
+// Passes in which touches are watched for although a model has boundaries.
+constexpr int kWatchedPasses = 2;
+
+Units build_units(const Context& context,
+                  const std::vector<UnitPlan>& plans,
+                  const Inventory& inventory) {
+  Units units;
+  for (const UnitPlan& plan : plans) units.emplace_back(context, plan, inventory);
+  return units;
+}
+
+}  // namespace
+
+Engine::Engine(Context context, Inventory inventory, const std::vector<UnitPlan>& plans)
+    : context_(std::move(context)),
+      inventory_(std::move(inventory)),
+      units_(build_units(context_, plans, inventory_)),
+      gatherer_(context_, inventory_, units_),
+      reducer_(context_, inventory_, units_),
+      buffers_(context_, inventory_.buffers),
+      handles_(inventory_.parameters.size()),
+      shown_(inventory_.parameters.size(), false),
+      told_outside_(units_.size(), false) {
+  make_handles();
+}
+
+Engine::~Engine() {
+  watches_.clear();
+  claims_.clear();
+  for (const ParameterInfo& info : inventory_.parameters) {
+    if (info.trainable) unhook_gradient(info.tensor);
+    // Without the engine nobody gathers them: a shape that fits nothing gives an error, where
+    // missing memory would give a crash.
+    at::Tensor parameter = info.tensor;
+    if (context_.cuts_parameters()) {
+      parameter.set_data(at::empty({0}, parameter.options().requires_grad(false)));
+    }
+  }
+}
+
+void Engine::attach() {
+  attach_hooks();
+  attach_boundaries();
+  if (context_.cuts_parameters()) watch();
+}
+
+/// Note [Handles]: a torch::optim optimizer steps the handles. They are the model's own parameters
+/// where these are whole and what the optimizer should step, else views of the masters.
+void Engine::make_handles() {
+  const Quiet quiet;
+  for (Unit& unit : units_) {
+    for (Segment& segment : unit.segments()) {
+      if (!segment.type().trainable) continue;
+      const bool own = context_.stage() == Stage::ddp && segment.master_in_flat();
+      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
+        const std::size_t p = segment.parameters()[m];
+        handles_[p] = own ? inventory_.parameters[p].tensor
+                          : segment.part_of(segment.master(), m).detach().requires_grad_();
+      }
+    }
+  }
+}
+
+void Engine::attach_hooks() {
+  const std::weak_ptr<Engine> self = weak_from_this();
+  for (std::size_t p = 0; p < inventory_.parameters.size(); ++p) {
+    const ParameterInfo& info = inventory_.parameters[p];
+    if (!info.trainable) continue;
+    hook_gradient(info.tensor, [self, p] {
+      if (const auto alive = self.lock()) alive->on_gradient(p);
+    });
+    if (!handles_[p].is_same(info.tensor)) continue;
+    info.tensor.register_hook([self, p](const at::Tensor&) {
+      if (const auto alive = self.lock()) alive->before_gradient(p);
+    });
+  }
+}
+
+void Engine::attach_boundaries() {
+  if (context_.options.wake == Wake::touch && context_.cuts_parameters()) return;
+  const auto claim = [&](std::size_t module, std::optional<std::size_t> unit) {
+    claims_.push_back(
+        module::claim(*inventory_.modules[module].module,
+                      std::make_shared<Boundary>(weak_from_this(), unit, /*is_root=*/module == 0)));
+  };
+  bool root_claimed = false;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    if (!units_[u].module()) continue;
+    claim(*units_[u].module(), u);
+    root_claimed = root_claimed || units_[u].is_root();
+  }
+  if (!root_claimed) claim(0, std::nullopt);
+}
+
+void Engine::watch() {
+  const std::weak_ptr<Engine> self = weak_from_this();
+  watches_.clear();
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    for (const Segment& segment : units_[u].segments()) {
+      watches_.emplace_back(segment.flat(), [self, u] {
+        if (const auto alive = self.lock()) alive->touched(u);
+      });
+    }
+  }
+}
+
+void Engine::enter_model() {
+  check_failure();
+  refresh();
+}
+
+void Engine::enter_forward(std::size_t unit) {
+  const Quiet quiet;
+  check_failure();
+  // Crossing the root's says nothing about the units inside.
+  crossed_boundary_ = crossed_boundary_ || !units_[unit].is_root() || units_.size() == 1;
+  gatherer_.need(
+      unit, module::in_backward() ? Direction::backward : Direction::forward, Waker::boundary);
+  context_.emit(EventKind::forward_began, units_[unit].name());
+}
+
+void Engine::leave_forward(std::size_t unit) {
+  const bool with_gradients = at::GradMode::is_enabled();
+  const Quiet quiet;
+  context_.emit(EventKind::forward_ended, units_[unit].name());
+  // Recomputed within backward, which needs the unit right away.
+  if (module::in_backward()) return;
+  gatherer_.leave(unit, Direction::forward, with_gradients);
+}
+
+void Engine::enter_backward(std::size_t unit) {
+  const Quiet quiet;
+  check_failure();
+  begin_pass();
+  gatherer_.need(unit, Direction::backward, Waker::boundary);
+  context_.emit(EventKind::backward_began, units_[unit].name());
+}
+
+void Engine::leave_backward(std::size_t unit) {
+  const Quiet quiet;
+  gatherer_.leave(unit, Direction::backward, /*with_gradients=*/false);
+}
+
+/// LibTorch swallows what is thrown here, and the operator will run in any case: so it gets memory,
+/// and the error is thrown at the next occasion.
+void Engine::touched(std::size_t unit) noexcept {
+  const Quiet quiet;
+  try {
+    if (stale_) refresh();
+    if (!context_.cuts_parameters()) return;
+    const bool by_boundary = crossed_boundary_ && !told_outside_[unit];
+    if (by_boundary && units_[unit].presence() == Presence::present) return;
+    const bool backward = module::in_backward();
+    if (backward) begin_pass();
+    if (units_[unit].presence() == Presence::freed) note_outside_use(unit);
+    gatherer_.need(unit,
+                   backward ? Direction::backward : Direction::forward,
+                   Waker::touch,
+                   module::touching_operator());
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+    units_[unit].give_zeros();
+  }
+}
+
+void Engine::note_outside_use(std::size_t unit) {
+  if (context_.options.wake == Wake::touch || told_outside_[unit]) return;
+  if (!crossed_boundary_ && context_.options.wake == Wake::automatic) return;
+  used_outside_ = true;
+  told_outside_[unit] = true;
+  if (context_.world.rank() != 0) return;
+  log::warning("sharding",
+               fmt::format("unit \"{}\" is used outside of sheaf::forward: gathered on touch "
+                           "from now on, at about a microsecond per operator",
+                           units_[unit].name()));
+}
+
+/// Watching costs a little for every operator, so it ends when boundaries have proved enough.
+void Engine::settle_watching() {
+  if (context_.options.wake == Wake::touch || !context_.cuts_parameters()) return;
+  if (!crossed_boundary_ || used_outside_ || ++watched_passes_ < kWatchedPasses) return;
+  watches_.clear();
+}
+
+void Engine::before_gradient(std::size_t parameter) {
+  begin_pass();
+  // The shown gradient is the sum over all ranks; this pass must start its own.
+  inventory_.parameters[parameter].tensor.mutable_grad().reset();
+}
+
+void Engine::on_gradient(std::size_t parameter) {
+  const Quiet quiet;
+  check_failure();
+  begin_pass();
+  at::Tensor& gradient = inventory_.parameters[parameter].tensor.mutable_grad();
+  if (!gradient.defined()) return;
+  if (gradient.is_sparse()) {
+    throw UsageError(
+        fmt::format("the gradient of {} is sparse, which cannot be exchanged; build "
+                    "its embedding without sparse(true)",
+                    inventory_.parameters[parameter].name));
+  }
+  reducer_.add(parameter, gradient);
+  gradient.reset();
+}
+
+void Engine::begin_pass() {
+  if (in_pass_) return;
+  const Quiet quiet;
+  in_pass_ = true;
+  gatherer_.begin_backward();
+  notice_cleared_gradients();
+  module::at_end_of_backward([end = std::make_shared<PassEnd>(weak_from_this())] { (*end)(); });
+}
+
+void Engine::end_pass() try {
+  const Quiet quiet;
+  in_pass_ = false;
+  check_failure();
+  reducer_.end_pass();
+  if (context_.cuts_parameters()) gatherer_.end_pass();
+  if (reducer_.exchanging()) {
+    buffers_.end_pass();
+    show_gradients();
+    expect_foreign_step();
+  }
+  settle_watching();
+  context_.emit(EventKind::pass_ended, "");
+} catch (...) {
+  abandon_pass();
+  // On other devices backward runs on a thread of LibTorch's, where an exception ends the process.
+  if (context_.device.is_cpu()) throw;
+  if (!failure_) failure_ = std::current_exception();
+}
+
+void Engine::abandon_pass() noexcept {
+  const Quiet quiet;
+  in_pass_ = false;
+  reducer_.abandon_pass();
+  if (!context_.cuts_parameters()) return;
+  try {
+    gatherer_.end_pass();
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+/// sheaf's own optimizers say when they have stepped. Others do not: whoever holds the handles may
+/// step them before the parameters are used next.
+void Engine::expect_foreign_step() {
+  if (!handles_given_ || context_.cuts_parameters()) return;
+  const bool follows = std::any_of(units_.begin(), units_.end(), [&](const Unit& unit) {
+    return context_.cuts_state() || !unit.segments().front().master_in_flat();
+  });
+  if (!follows) return;
+  stale_ = true;
+  watch();
+}
+
+void Engine::check_failure() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+/// An optimizer's zero_grad() takes gradients away from the handles; what is added next must not
+/// meet the old values.
+void Engine::notice_cleared_gradients() {
+  for (Unit& unit : units_) {
+    for (std::size_t s = 0; s < unit.segments().size(); ++s) {
+      const Segment& segment = unit.segments()[s];
+      auto& gradient = unit.gradients()[s];
+      if (!gradient || !gradient->result().defined()) continue;
+      bool any_left = false;
+      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
+        const std::size_t p = segment.parameters()[m];
+        if (!shown_[p] || handles_[p].grad().defined()) {
+          any_left = any_left || shown_[p];
+          continue;
+        }
+        segment.part_of(gradient->result(), m).zero_();
+        shown_[p] = false;
+      }
+      if (!any_left) gradient->forget_result();
+    }
+  }
+}
+
+void Engine::show_gradients() {
+  for (Unit& unit : units_) {
+    for (std::size_t s = 0; s < unit.segments().size(); ++s) {
+      const Segment& segment = unit.segments()[s];
+      if (!unit.gradients()[s] || !unit.gradients()[s]->result().defined()) continue;
+      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
+        const std::size_t p = segment.parameters()[m];
+        const at::Tensor part = segment.part_of(unit.gradients()[s]->result(), m);
+        if (part.numel() == 0 || !reducer_.used(p)) continue;
+        handles_[p].mutable_grad() = part.view(handles_[p].sizes());
+        shown_[p] = true;
+      }
+    }
+  }
+}
+
+void Engine::zero_gradients() {
+  for (Unit& unit : units_) {
+    for (auto& gradient : unit.gradients()) {
+      if (!gradient) continue;
+      gradient->forget_result();
+      gradient->forget_local();
+    }
+  }
+  for (std::size_t p = 0; p < handles_.size(); ++p) {
+    if (shown_[p]) handles_[p].mutable_grad().reset();
+    shown_[p] = false;
+  }
+}
+
+void Engine::refresh() {
+  if (!stale_) return;
+  const Quiet quiet;
+  std::vector<Pending> pending;
+  for (Unit& unit : units_) {
+    for (Segment& segment : unit.segments()) {
+      pending.push_back(segment.start_refresh(context_, /*copied=*/false));
+    }
+  }
+  for (Pending& each : pending) each.wait();
+  mark_fresh();
+}
+
+void Engine::mark_fresh() {
+  stale_ = false;
+  if (!context_.cuts_parameters()) watches_.clear();
+}
+
+void Engine::after_step() {
+  if (context_.cuts_parameters()) gatherer_.free_all();
+  zero_gradients();
+}
+
+}  // namespace sheaf::sharding

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "buffers.h"
+#include "context.h"
+#include "gatherer.h"
+#include "inventory.h"
+#include "reducer.h"
+#include "sheaf/module/claim.h"
+#include "sheaf/module/touch.h"
+#include "sheaf/sharding/state.h"
+#include "unit.h"
+
+namespace sheaf::sharding {
+
+/// Everything behind one sharded model. It is driven by the model's own computation: boundaries and
+/// touched tensors wake units, gradient hooks collect gradients, and the end of a backward pass
+/// finishes the exchange.
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  Engine(Context context, Inventory inventory, const std::vector<UnitPlan>& plans);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Puts hooks, claims and watches on the model; to be called once.
+  void attach();
+
+  // What the model's computation tells.
+  void enter_forward(std::size_t unit);
+  void leave_forward(std::size_t unit);
+  void enter_backward(std::size_t unit);
+  void leave_backward(std::size_t unit);
+  /// The root's boundary, which is there also where the root has no parameters of its own.
+  void enter_model();
+  void before_gradient(std::size_t parameter);
+  void on_gradient(std::size_t parameter);
+  void touched(std::size_t unit) noexcept;
+
+  // What optimizers and the user ask for.
+  [[nodiscard]] const Context& context() const { return context_; }
+  [[nodiscard]] const Inventory& inventory() const { return inventory_; }
+  [[nodiscard]] Units& units() { return units_; }
+  [[nodiscard]] Reducer& reducer() { return reducer_; }
+  [[nodiscard]] Gatherer& gatherer() { return gatherer_; }
+  [[nodiscard]] Buffers& buffers() { return buffers_; }
+  /// Returns what a torch::optim optimizer may step, for each trainable parameter; undefined for
+  /// the others.
+  [[nodiscard]] const std::vector<at::Tensor>& give_handles() {
+    handles_given_ = true;
+    return handles_;
+  }
+  /// Throws what went wrong where nothing could be thrown.
+  void check_failure();
+  void zero_gradients();
+  /// Whole parameters follow the masters, wherever these have changed since the last exchange.
+  void refresh();
+  void mark_fresh();
+  void after_step();
+
+ private:
+  friend class PassEnd;
+  void begin_pass();
+  void end_pass();
+  void abandon_pass() noexcept;
+  void notice_cleared_gradients();
+  void show_gradients();
+  void make_handles();
+  void attach_hooks();
+  void attach_boundaries();
+  void watch();
+  void note_outside_use(std::size_t unit);
+  void settle_watching();
+  void expect_foreign_step();
+
+  Context context_;
+  Inventory inventory_;
+  Units units_;
+  Gatherer gatherer_;
+  Reducer reducer_;
+  Buffers buffers_;
+  std::vector<at::Tensor> handles_;
+  /// Whether a handle shows its gradient.
+  std::vector<bool> shown_;
+  std::vector<module::ClaimHandle> claims_;
+  std::vector<module::TouchWatch> watches_;
+  /// Whether backward is under way.
+  bool in_pass_ = false;
+  bool handles_given_ = false;
+  /// Whether masters may have moved on from whole parameters.
+  bool stale_ = false;
+  bool crossed_boundary_ = false;
+  bool used_outside_ = false;
+  std::vector<bool> told_outside_;
+  int watched_passes_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace sheaf::sharding

@@ -1,0 +1,158 @@
+#include "gradient_buffer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+namespace sheaf::sharding {
+namespace {
+
+Bytes size_of(const at::Tensor& tensor) { return {static_cast<std::int64_t>(tensor.nbytes())}; }
+
+/// The exchange that is used when nobody asked for another.
+comm::Work plain_exchange(const GradientExchange& exchange, const comm::Group& group) {
+  const comm::ReduceOptions how{.scale = exchange.scale, .purpose = comm::Purpose::gradients};
+  if (!exchange.sharded()) return group.all_reduce(exchange.local, how);
+  return group.reduce_scatter(exchange.result, exchange.local, how);
+}
+
+}  // namespace
+
+GradientBuffer::GradientBuffer(const Context& context, const Segment& segment)
+    : context_(context), segment_(segment), contributed_(segment.parameters().size(), false) {
+  const bool whole = !context.cuts_gradients();
+  const std::int64_t numel = whole ? segment.layout().size() : segment.layout().shard_size();
+  lasting_ = context.lasting_empty(numel, master_type());
+  if (whole) clear_gaps(lasting_);
+  const layout::Range own = segment.layout().shard(context.shard_index());
+  result_ = whole ? lasting_.narrow(0, own.begin, own.size) : lasting_;
+  memory::Ledger ledger = context.options.ledger;
+  charge_ = ledger.charge(memory::Purpose::gradients, segment.owner(), size_of(lasting_));
+}
+
+at::ScalarType GradientBuffer::wire_type() const {
+  return master_type() == at::kDouble ? at::kDouble : context_.options.precision.reduce;
+}
+
+at::Tensor GradientBuffer::transient(std::int64_t numel,
+                                     at::ScalarType dtype,
+                                     std::vector<memory::Charge>& charges) const {
+  at::Tensor tensor = at::empty({numel}, at::TensorOptions(context_.device).dtype(dtype));
+  memory::Ledger ledger = context_.options.ledger;
+  charges.push_back(
+      ledger.charge(memory::Purpose::communication, segment_.owner(), size_of(tensor)));
+  return tensor;
+}
+
+/// Padding travels with the rest, so it must have values.
+void GradientBuffer::clear_gaps(const at::Tensor& whole) const {
+  std::int64_t covered = 0;
+  for (const layout::Range& place : segment_.layout().params()) {
+    if (place.begin > covered) whole.narrow(0, covered, place.begin - covered).zero_();
+    covered = place.end();
+  }
+  if (covered < whole.numel()) whole.narrow(0, covered, whole.numel() - covered).zero_();
+}
+
+void GradientBuffer::open_local(bool exchanged) {
+  // Sums over several passes want the master's precision; a single pass can go as it travels.
+  const at::ScalarType dtype = exchanged ? wire_type() : master_type();
+  const std::int64_t numel = segment_.layout().size();
+  if (!has_result_ && lasting_.numel() == numel && dtype == master_type() &&
+      !context_.cuts_gradients()) {
+    local_ = lasting_;
+    return;
+  }
+  local_ = transient(numel, dtype, local_charges_);
+  clear_gaps(local_);
+}
+
+void GradientBuffer::add(std::size_t member, const at::Tensor& gradient, bool exchanged) {
+  const at::NoGradGuard no_grad;
+  if (!local_.defined()) open_local(exchanged);
+  const layout::Range place = segment_.place(member);
+  const at::Tensor target = local_.narrow(0, place.begin, place.size).view(gradient.sizes());
+  if (contributed_[member]) {
+    target.add_(gradient);
+  } else {
+    target.copy_(gradient);
+  }
+  contributed_[member] = true;
+}
+
+bool GradientBuffer::has_any() const {
+  return std::find(contributed_.begin(), contributed_.end(), true) != contributed_.end();
+}
+
+void GradientBuffer::fill_missing() {
+  if (!local_.defined()) open_local(/*exchanged=*/true);
+  for (std::size_t i = 0; i < contributed_.size(); ++i) {
+    if (contributed_[i]) continue;
+    local_.narrow(0, segment_.place(i).begin, segment_.place(i).size).zero_();
+  }
+}
+
+GradientFlight GradientBuffer::start_exchange() {
+  const at::NoGradGuard no_grad;
+  fill_missing();
+  GradientFlight flight;
+  flight.charges = std::move(local_charges_);
+  flight.exchange = {.unit = segment_.owner(),
+                     .local = local_,
+                     .result = {},
+                     .scale = context_.options.gradient_scale};
+  if (local_.scalar_type() != wire_type()) {
+    flight.exchange.local = transient(local_.numel(), wire_type(), flight.charges);
+    flight.exchange.local.copy_(local_);
+  }
+  const bool into_result = !has_result_ && wire_type() == master_type();
+  if (!context_.cuts_state()) {
+    flight.exchange.result = flight.exchange.local;
+  } else if (into_result) {
+    flight.exchange.result = result_;
+  } else {
+    flight.exchange.result = transient(result_.numel(), wire_type(), flight.charges);
+  }
+  flight.pending = context_.issue([&] {
+    const auto& hook = context_.options.reduce_hook;
+    if (!hook) return plain_exchange(flight.exchange, context_.shard);
+    return hook->start(flight.exchange, context_.shard, flight.hook_memory);
+  });
+  flight.adds = has_result_;
+  has_result_ = true;
+  local_.reset();
+  std::fill(contributed_.begin(), contributed_.end(), false);
+  return flight;
+}
+
+void GradientBuffer::replicate(GradientFlight& flight) {
+  if (flight.replicated) return;
+  flight.replicated = true;
+  flight.pending.wait();
+  if (context_.options.reduce_hook) {
+    context_.options.reduce_hook->finish(flight.exchange, flight.hook_memory);
+  }
+  if (!context_.replicate) return;
+  flight.pending = context_.issue([&] {
+    return context_.replicate->all_reduce(flight.exchange.result,
+                                          {.purpose = comm::Purpose::gradients});
+  });
+}
+
+void GradientBuffer::finish_exchange(GradientFlight& flight) {
+  const at::NoGradGuard no_grad;
+  replicate(flight);
+  flight.pending.wait();
+  const at::Tensor& sum = flight.exchange.result;
+  if (sum.is_alias_of(result_)) return;
+  flight.adds ? result_.add_(sum) : result_.copy_(sum);
+}
+
+void GradientBuffer::forget_local() {
+  local_.reset();
+  local_charges_.clear();
+  std::fill(contributed_.begin(), contributed_.end(), false);
+}
+
+}  // namespace sheaf::sharding

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "context.h"
+#include "segment.h"
+#include "sheaf/sharding/reduce_hook.h"
+
+namespace sheaf::sharding {
+
+/// One exchange of a segment's gradient on its way.
+struct GradientFlight {
+  GradientExchange exchange;
+  Pending pending;
+  /// Whether the sum over the shard group has been passed on to the other copies of the model.
+  bool replicated = false;
+  /// Whether the result holds something already, to which this one is added.
+  bool adds = false;
+  std::shared_ptr<void> hook_memory;
+  std::vector<memory::Charge> charges;
+};
+
+/// The gradient of a segment: what this rank has computed (`local`, whole), and the sum over all
+/// ranks of what has been exchanged so far (`result`, shaped as the master).
+///
+/// Note [Local and result]: sums over passes without exchange go into `local`, sums of exchanged
+/// passes into `result`, both in the master's type. With ddp and zero1, whose gradients are whole,
+/// the first exchanged pass needs no second buffer: `local` is the lasting buffer, and `result` is
+/// it or this rank's part of it.
+class GradientBuffer {
+ public:
+  GradientBuffer(const Context& context, const Segment& segment);
+
+  /// Adds a parameter's gradient to the local sum. `exchanged` tells that this pass ends with an
+  /// exchange.
+  void add(std::size_t member, const at::Tensor& gradient, bool exchanged);
+  /// Tells whether the local sum has something of a parameter.
+  [[nodiscard]] bool has(std::size_t member) const { return contributed_[member]; }
+  [[nodiscard]] bool has_any() const;
+
+  /// Starts to exchange the local sum, which is empty afterwards.
+  [[nodiscard]] GradientFlight start_exchange();
+  /// Passes the sum on to the other copies of the model; waits for the first exchange.
+  void replicate(GradientFlight& flight);
+  /// Waits for an exchange and adds it to the result. In the order they were started.
+  void finish_exchange(GradientFlight& flight);
+
+  /// Returns the exchanged gradient, shaped as the master; undefined if there is none.
+  [[nodiscard]] at::Tensor result() const { return has_result_ ? result_ : at::Tensor(); }
+  void forget_result() { has_result_ = false; }
+  void forget_local();
+
+ private:
+  void open_local(bool exchanged);
+  void clear_gaps(const at::Tensor& whole) const;
+  void fill_missing();
+  [[nodiscard]] at::Tensor transient(std::int64_t numel,
+                                     at::ScalarType dtype,
+                                     std::vector<memory::Charge>& charges) const;
+  [[nodiscard]] at::ScalarType master_type() const { return segment_.master().scalar_type(); }
+  [[nodiscard]] at::ScalarType wire_type() const;
+
+  const Context& context_;
+  const Segment& segment_;
+  /// What lasts: all of it for ddp and zero1, this rank's part for zero2 and zero3.
+  at::Tensor lasting_;
+  at::Tensor result_;
+  bool has_result_ = false;
+  at::Tensor local_;
+  std::vector<memory::Charge> local_charges_;
+  std::vector<bool> contributed_;
+  memory::Charge charge_;
+};
+
+}  // namespace sheaf::sharding

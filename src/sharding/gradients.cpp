@@ -1,0 +1,104 @@
+#include "gradients.h"
+
+#include <ATen/ops/dot.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "quiet.h"
+
+namespace sheaf::sharding {
+namespace {
+
+// Elements that are turned to fp64 at a time: small beside any model, large beside the overhead.
+constexpr std::int64_t kChunk = 1 << 16;
+
+bool is_finite(const at::Tensor& gradient) {
+  for (std::int64_t begin = 0; begin < gradient.numel(); begin += kChunk) {
+    const std::int64_t size = std::min(kChunk, gradient.numel() - begin);
+    if (!at::isfinite(gradient.narrow(0, begin, size)).all().item<bool>()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> gradients_of(Engine& engine) {
+  std::vector<at::Tensor> all;
+  for (Unit& unit : engine.units()) {
+    for (auto& gradient : unit.gradients()) {
+      if (gradient && gradient->result().defined()) all.push_back(gradient->result());
+    }
+  }
+  return all;
+}
+
+at::Tensor global_norm(Engine& engine) {
+  const Quiet quiet;
+  const Context& context = engine.context();
+  const at::Tensor sum = at::zeros({1}, at::TensorOptions(context.device).dtype(at::kDouble));
+  for (const at::Tensor& gradient : gradients_of(engine)) {
+    for (std::int64_t begin = 0; begin < gradient.numel(); begin += kChunk) {
+      const std::int64_t size = std::min(kChunk, gradient.numel() - begin);
+      const at::Tensor chunk = gradient.narrow(0, begin, size).to(at::kDouble);
+      sum.add_(at::dot(chunk, chunk));
+    }
+  }
+  // Whole gradients are the same everywhere; parts add up over the ranks they are cut over.
+  if (context.cuts_state()) {
+    context.shard.all_reduce(sum, {.purpose = comm::Purpose::control}).wait();
+  }
+  return sum.sqrt_().squeeze(0);
+}
+
+void scale_gradients(Engine& engine, const at::Tensor& factor) {
+  const Quiet quiet;
+  for (const at::Tensor& gradient : gradients_of(engine)) {
+    gradient.mul_(factor.to(gradient.scalar_type()));
+  }
+}
+
+bool all_finite(Engine& engine) {
+  const Quiet quiet;
+  const std::vector<at::Tensor> own = gradients_of(engine);
+  const bool here = std::all_of(own.begin(), own.end(), is_finite);
+  const at::Tensor bad = at::zeros({1}, at::TensorOptions(engine.context().device));
+  if (!here) bad.fill_(1);
+  engine.context()
+      .world.all_reduce(bad, {.reduction = comm::Reduction::max, .purpose = comm::Purpose::control})
+      .wait();
+  return bad.item<float>() == 0;
+}
+
+std::vector<NonFinite> find_non_finite(Engine& engine) {
+  const Quiet quiet;
+  const Context& context = engine.context();
+  const auto num_parameters = static_cast<std::int64_t>(engine.inventory().parameters.size());
+  const at::Tensor own = at::zeros({num_parameters}, at::kInt);
+  for (Unit& unit : engine.units()) {
+    for (std::size_t s = 0; s < unit.segments().size(); ++s) {
+      if (!unit.gradients()[s] || !unit.gradients()[s]->result().defined()) continue;
+      const Segment& segment = unit.segments()[s];
+      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
+        const bool fine = is_finite(segment.part_of(unit.gradients()[s]->result(), m));
+        own.mutable_data_ptr<int>()[segment.parameters()[m]] = fine ? 0 : 1;
+      }
+    }
+  }
+  const at::Tensor all = at::empty({num_parameters * context.shard.size()},
+                                   at::TensorOptions(context.device).dtype(at::kInt));
+  context.shard.all_gather(all, own.to(context.device), {.purpose = comm::Purpose::control}).wait();
+  const at::Tensor flags = all.cpu();
+  std::vector<NonFinite> found;
+  for (int rank = 0; rank < context.shard.size(); ++rank) {
+    for (std::int64_t p = 0; p < num_parameters; ++p) {
+      if (flags.const_data_ptr<int>()[rank * num_parameters + p] == 0) continue;
+      found.push_back({engine.inventory().parameters[static_cast<std::size_t>(p)].name, rank});
+    }
+  }
+  return found;
+}
+
+}  // namespace sheaf::sharding

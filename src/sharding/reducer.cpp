@@ -1,0 +1,207 @@
+#include "reducer.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sheaf/base/error.h"
+
+namespace sheaf::sharding {
+namespace {
+
+// Exchanges under way whose memory is not needed when they are over: the oldest is waited for.
+constexpr std::size_t kMaxFlights = 2;
+constexpr std::size_t kNamesInMessage = 5;
+
+std::size_t num_trainable(Unit& unit) {
+  std::size_t count = 0;
+  for (const Segment& segment : unit.segments()) {
+    if (segment.type().trainable) count += segment.parameters().size();
+  }
+  return count;
+}
+
+}  // namespace
+
+Reducer::Reducer(const Context& context, const Inventory& inventory, Units& units)
+    : context_(context),
+      inventory_(inventory),
+      units_(units),
+      places_(inventory.parameters.size()),
+      waiting_(units.size()),
+      seen_(inventory.parameters.size(), false),
+      exchanged_(inventory.parameters.size(), false),
+      used_(inventory.parameters.size(), true) {
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (std::size_t s = 0; s < units[u].segments().size(); ++s) {
+      const auto& parameters = units[u].segments()[s].parameters();
+      for (std::size_t m = 0; m < parameters.size(); ++m) places_[parameters[m]] = {u, s, m};
+    }
+    if (num_trainable(units[u]) > 0) order_.push_back(u);
+  }
+  // Buckets begin with the last layers; modules are in the order of the model, so backward meets
+  // them in reverse, and the root, which is last in both, ends.
+  if (context.cuts_parameters() && !order_.empty()) {
+    const bool with_root = units[order_.back()].is_root();
+    std::reverse(order_.begin(), order_.end() - (with_root ? 1 : 0));
+  }
+  start_next_pass();
+}
+
+void Reducer::start_next_pass() {
+  for (std::size_t u = 0; u < units_.size(); ++u) waiting_[u] = num_trainable(units_[u]);
+  std::fill(seen_.begin(), seen_.end(), false);
+  std::fill(exchanged_.begin(), exchanged_.end(), false);
+  completed_.clear();
+  launched_ = 0;
+}
+
+void Reducer::add(std::size_t parameter, const at::Tensor& gradient) {
+  const GradientPlace& place = places_[parameter];
+  Unit& unit = units_[place.unit];
+  unit.gradients()[place.segment]->add(place.member, gradient, exchanging_);
+  if (seen_[parameter]) return;  // once more in this pass: nested passes do that
+  seen_[parameter] = true;
+  if (--waiting_[place.unit] > 0) return;
+  completed_.push_back(place.unit);
+  if (exchanging_) launch_complete();
+}
+
+void Reducer::launch_complete() {
+  while (launched_ < order_.size() && waiting_[order_[launched_]] == 0) {
+    launch(order_[launched_++]);
+  }
+}
+
+void Reducer::launch(std::size_t unit) {
+  context_.emit(EventKind::reduce_started, units_[unit].name());
+  Flight flight{.unit = unit};
+  for (std::size_t s = 0; s < units_[unit].segments().size(); ++s) {
+    auto& gradient = units_[unit].gradients()[s];
+    if (!gradient) continue;
+    const auto& parameters = units_[unit].segments()[s].parameters();
+    for (std::size_t m = 0; m < parameters.size(); ++m) {
+      if (gradient->has(m)) exchanged_[parameters[m]] = true;
+    }
+    flight.segments.emplace_back(s, gradient->start_exchange());
+  }
+  flights_.push_back(std::move(flight));
+  // The other copies of the model get what the one before has summed up, while this one runs.
+  if (flights_.size() > 1) {
+    for (auto& [s, part] : flights_[flights_.size() - 2].segments) {
+      units_[flights_[flights_.size() - 2].unit].gradients()[s]->replicate(part);
+    }
+  }
+  while (context_.cuts_gradients() && flights_.size() > kMaxFlights) finish_oldest();
+}
+
+void Reducer::finish_oldest() {
+  Flight& flight = flights_.front();
+  for (auto& [s, part] : flight.segments) {
+    units_[flight.unit].gradients()[s]->finish_exchange(part);
+  }
+  context_.emit(EventKind::reduced, units_[flight.unit].name());
+  flights_.pop_front();
+}
+
+bool Reducer::contributed(std::size_t parameter) {
+  const GradientPlace& place = places_[parameter];
+  const auto& gradient = units_[place.unit].gradients()[place.segment];
+  return exchanged_[parameter] || gradient->has(place.member);
+}
+
+std::vector<bool> Reducer::note_contributions() {
+  std::vector<bool> all(inventory_.parameters.size(), true);
+  for (const std::size_t u : order_) {
+    for (const Segment& segment : units_[u].segments()) {
+      if (!segment.type().trainable) continue;
+      for (const std::size_t p : segment.parameters()) all[p] = contributed(p);
+    }
+  }
+  return all;
+}
+
+void Reducer::end_pass() {
+  if (exchanging_) {
+    const std::vector<bool> given = note_contributions();
+    if (!context_.options.find_unused) refuse_missing(given);
+    while (launched_ < order_.size()) launch(order_[launched_++]);
+    for (const std::size_t u : order_) {
+      // A nested pass may have added to a unit after its exchange: that is exchanged once more.
+      const auto& gradients = units_[u].gradients();
+      const bool late = std::any_of(gradients.begin(), gradients.end(), [](const auto& gradient) {
+        return gradient && gradient->has_any();
+      });
+      if (late) launch(u);
+    }
+    while (!flights_.empty()) finish_oldest();
+    if (context_.options.find_unused) agree_on_used(given);
+    if (!order_known_) learn_order();
+  }
+  start_next_pass();
+}
+
+void Reducer::abandon_pass() {
+  flights_.clear();
+  for (Unit& unit : units_) {
+    for (auto& gradient : unit.gradients()) {
+      if (gradient) gradient->forget_local();
+    }
+  }
+  start_next_pass();
+}
+
+void Reducer::refuse_missing(const std::vector<bool>& contributed) const {
+  std::string names;
+  std::size_t missing = 0;
+  for (std::size_t p = 0; p < contributed.size(); ++p) {
+    if (contributed[p]) continue;
+    if (missing++ < kNamesInMessage) {
+      names += (names.empty() ? "" : ", ") + inventory_.parameters[p].name;
+    }
+  }
+  if (missing == 0) return;
+  if (missing > kNamesInMessage) names += fmt::format(" and {} more", missing - kNamesInMessage);
+  throw Error(fmt::format(
+      "rank {}: no gradient came for {}: the loss does not depend on {}; freeze what is "
+      "not used, or allow it with find_unused = true",
+      context_.world.rank(),
+      names,
+      missing == 1 ? "it" : "them"));
+}
+
+void Reducer::agree_on_used(const std::vector<bool>& contributed) {
+  const auto numel = static_cast<std::int64_t>(contributed.size());
+  const at::Tensor flags = at::empty({numel}, at::kInt);
+  int* values = flags.mutable_data_ptr<int>();
+  for (std::size_t p = 0; p < contributed.size(); ++p) values[p] = contributed[p] ? 1 : 0;
+  const at::Tensor shared = flags.to(context_.device);
+  context_.world
+      .all_reduce(shared, {.reduction = comm::Reduction::max, .purpose = comm::Purpose::control})
+      .wait();
+  const at::Tensor back = shared.cpu();
+  for (std::size_t p = 0; p < contributed.size(); ++p) {
+    used_[p] = back.const_data_ptr<int>()[p] != 0;
+  }
+}
+
+/// Takes over the order in which rank 0 completed its units; those it did not complete follow.
+void Reducer::learn_order() {
+  order_known_ = true;
+  if (order_.size() < 2 || context_.world.size() == 1) return;
+  std::vector<std::size_t> next = completed_;
+  for (const std::size_t u : order_) {
+    if (std::find(next.begin(), next.end(), u) == next.end()) next.push_back(u);
+  }
+  const at::Tensor numbers = at::empty({static_cast<std::int64_t>(next.size())}, at::kLong);
+  std::copy(next.begin(), next.end(), numbers.mutable_data_ptr<std::int64_t>());
+  const at::Tensor shared = numbers.to(context_.device);
+  context_.world.broadcast(shared, 0, {.purpose = comm::Purpose::control}).wait();
+  const at::Tensor back = shared.cpu();
+  order_.assign(back.const_data_ptr<std::int64_t>(),
+                back.const_data_ptr<std::int64_t>() + back.numel());
+}
+
+}  // namespace sheaf::sharding

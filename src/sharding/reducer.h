@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "context.h"
+#include "gatherer.h"
+#include "unit.h"
+
+namespace sheaf::sharding {
+
+/// Where a parameter's gradient goes.
+struct GradientPlace {
+  std::size_t unit = 0;
+  std::size_t segment = 0;
+  std::size_t member = 0;
+};
+
+/// Collects gradients as a backward pass makes them, and exchanges each unit as soon as it is
+/// complete, in the same order of units on every rank: that in which rank 0 completed them in the
+/// first pass.
+class Reducer {
+ public:
+  Reducer(const Context& context, const Inventory& inventory, Units& units);
+
+  [[nodiscard]] const GradientPlace& place(std::size_t parameter) const {
+    return places_[parameter];
+  }
+  /// Whether passes end with an exchange.
+  void set_exchanging(bool exchanging) { exchanging_ = exchanging; }
+  [[nodiscard]] bool exchanging() const { return exchanging_; }
+
+  /// Takes a parameter's gradient of this pass.
+  void add(std::size_t parameter, const at::Tensor& gradient);
+  /// Ends a pass: exchanges what is left and waits for everything. Throws Error that names the
+  /// parameters without a gradient, unless these are allowed.
+  void end_pass();
+  /// Forgets everything about a pass that failed.
+  void abandon_pass();
+  /// Tells whether any rank had a gradient for a parameter in the last exchange.
+  [[nodiscard]] bool used(std::size_t parameter) const { return used_[parameter]; }
+
+ private:
+  struct Flight {
+    std::size_t unit = 0;
+    std::vector<std::pair<std::size_t, GradientFlight>> segments;
+  };
+
+  void launch_complete();
+  void launch(std::size_t unit);
+  void finish_oldest();
+  void start_next_pass();
+  [[nodiscard]] bool contributed(std::size_t parameter);
+  [[nodiscard]] std::vector<bool> note_contributions();
+  void refuse_missing(const std::vector<bool>& contributed) const;
+  void agree_on_used(const std::vector<bool>& contributed);
+  void learn_order();
+
+  const Context& context_;
+  const Inventory& inventory_;
+  Units& units_;
+  std::vector<GradientPlace> places_;
+  bool exchanging_ = true;
+
+  /// Parameters of each unit that have not been seen in this pass, and those that have.
+  std::vector<std::size_t> waiting_;
+  std::vector<bool> seen_;
+  /// Units in the order of their exchange, and how far this pass has come.
+  std::vector<std::size_t> order_;
+  std::size_t launched_ = 0;
+  std::vector<std::size_t> completed_;
+  bool order_known_ = false;
+  std::deque<Flight> flights_;
+  /// Contributions to exchanges of this pass, of each parameter.
+  std::vector<bool> exchanged_;
+  std::vector<bool> used_;
+};
+
+}  // namespace sheaf::sharding
