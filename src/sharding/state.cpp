@@ -105,6 +105,15 @@ at::Tensor State::clip_gradients(double max_norm) const {
   return norm;
 }
 
+bool State::multiply_gradients(double factor) const {
+  const Quiet quiet;
+  engine_->check_failure();
+  if (!all_finite(*engine_)) return false;
+  const auto options = at::TensorOptions(engine_->context().device).dtype(at::kDouble);
+  scale_gradients(*engine_, at::full({}, factor, options));
+  return true;
+}
+
 void State::zero_gradients() const { engine_->zero_gradients(); }
 
 NoSyncScope State::no_sync() const { return NoSyncScope(engine_); }

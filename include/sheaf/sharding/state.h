@@ -96,6 +96,9 @@ class State {
   /// Scales all gradients so that their global norm is at most `max_norm`; returns the norm before,
   /// a scalar on the parameters' device. One exchange (none with ddp).
   at::Tensor clip_gradients(double max_norm) const;
+  /// Multiplies all gradients with `factor`, unless one of them is not finite on any rank: then
+  /// they stay as they are, and all ranks return false. One exchange.
+  [[nodiscard]] bool multiply_gradients(double factor) const;
   /// Forgets the gradients. sheaf's optimizers do it at the end of a step.
   void zero_gradients() const;
   [[nodiscard]] NoSyncScope no_sync() const;
