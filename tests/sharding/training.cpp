@@ -19,7 +19,7 @@ Batch share(const Task& task, const Course& course, int step, int pass, const co
                     .part(pass, course.accumulation)
                     .part(group.rank(), group.size());
   if (batch.inputs.is_floating_point()) batch.inputs = batch.inputs.to(course.dtype);
-  return batch;
+  return {batch.inputs.to(course.device), batch.targets.to(course.device)};
 }
 
 /// The model's parameters, tied ones once: an optimizer would step them twice.
@@ -38,7 +38,7 @@ std::vector<at::Tensor> distinct_parameters(const torch::nn::Module& model) {
 
 Outcome train_alone(const Task& task, const Course& course) {
   const auto model = task.build(std::nullopt);
-  model->to(course.dtype);
+  model->to(course.device, course.dtype);
   torch::optim::AdamW optimizer(
       distinct_parameters(*model),
       torch::optim::AdamWOptions(kLearningRate).weight_decay(kWeightDecay));
@@ -58,21 +58,22 @@ Outcome train_alone(const Task& task, const Course& course) {
     optimizer.step();
     outcome.losses.push_back(sum);
   }
-  for (const auto& item : model->named_parameters()) outcome.values[item.key()] = item.value();
-  for (const auto& item : model->named_buffers()) outcome.values[item.key()] = item.value();
+  for (const auto& item : model->named_parameters())
+    outcome.values[item.key()] = item.value().cpu();
+  for (const auto& item : model->named_buffers()) outcome.values[item.key()] = item.value().cpu();
   return outcome;
 }
 
 Outcome train_sharded(const Task& task, const Course& course, ShardOptions options) {
   const comm::Group world = options.group ? *options.group : options.mesh->world();
   const auto model = task.build(world);
-  model->to(course.dtype);
+  model->to(course.device, course.dtype);
   sharding::State state = shard(*model, options);
   optim::AdamW optimizer(state.slots(),
                          {.learning_rate = kLearningRate, .weight_decay = kWeightDecay});
   Outcome outcome;
   for (int step = 0; step < course.steps; ++step) {
-    at::Tensor sum = at::zeros({1}, at::kDouble);
+    at::Tensor sum = at::zeros({1}, at::TensorOptions(course.device).dtype(at::kDouble));
     for (int pass = 0; pass < course.accumulation; ++pass) {
       std::optional<sharding::NoSyncScope> local;
       if (!course.exchange_each && pass + 1 < course.accumulation) local.emplace(state.no_sync());

@@ -17,6 +17,7 @@ struct Course {
   bool exchange_each = false;
   at::ScalarType dtype = at::kFloat;
   bool clip = false;
+  at::Device device = at::kCPU;
 };
 
 /// All parameters and buffers by name, and the losses of the steps.
