@@ -42,4 +42,9 @@ void unhook_gradient(const at::Tensor& parameter) {
   if (auto* own = dynamic_cast<GradientHook*>(hook.get())) hook = own->release_earlier();
 }
 
+bool has_gradient_hook(const at::Tensor& parameter) {
+  return dynamic_cast<GradientHook*>(autograd::impl::post_acc_grad_hooks(parameter).get()) !=
+         nullptr;
+}
+
 }  // namespace sheaf::sharding

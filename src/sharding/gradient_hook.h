@@ -13,4 +13,7 @@ void hook_gradient(const at::Tensor& parameter, std::function<void()> added);
 /// Takes the newest such hook away.
 void unhook_gradient(const at::Tensor& parameter);
 
+/// Tells whether a parameter has such a hook.
+[[nodiscard]] bool has_gradient_hook(const at::Tensor& parameter);
+
 }  // namespace sheaf::sharding

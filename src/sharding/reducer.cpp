@@ -124,7 +124,9 @@ std::vector<bool> Reducer::note_contributions() {
 }
 
 void Reducer::end_pass() {
-  if (exchanging_) {
+  // A pass that asked for other gradients (torch::autograd::grad) has none for the parameters.
+  const bool had_any = std::find(seen_.begin(), seen_.end(), true) != seen_.end();
+  if (exchanging_ && (had_any || context_.options.find_unused)) {
     const std::vector<bool> given = note_contributions();
     if (!context_.options.find_unused) refuse_missing(given);
     while (launched_ < order_.size()) launch(order_[launched_++]);

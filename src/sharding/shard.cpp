@@ -10,6 +10,7 @@
 #include "agreement.h"
 #include "block_claims.h"
 #include "engine.h"
+#include "gradient_hook.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/deferred.h"
@@ -89,6 +90,10 @@ at::Device device_of(const Inventory& inventory) {
 
 void check_parameters(const Inventory& inventory) {
   for (const ParameterInfo& info : inventory.parameters) {
+    if (info.trainable && has_gradient_hook(info.tensor)) {
+      throw UsageError(fmt::format(
+          "shard: {} belongs to a sharded model already; its state must end first", info.name));
+    }
     if (!info.trainable || c10::isFloatingType(info.tensor.scalar_type())) continue;
     throw UsageError(fmt::format(
         "shard: trainable parameters must be real floating-point tensors, got {} of type {}",
