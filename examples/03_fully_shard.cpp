@@ -38,7 +38,7 @@ void train(const sheaf::comm::Group& world) {
                                y.narrow(0, world.rank() * part, part),
                                {},
                                at::Reduction::Sum) /
-        256;
+        240;
     loss.backward();
     state.clip_gradients(1.0);
     optimizer.step();
