@@ -67,11 +67,10 @@ std::string first_difference(const std::string& first, const std::string& other,
   while (true) {
     const bool more_a = static_cast<bool>(std::getline(a, line_a));
     const bool more_b = static_cast<bool>(std::getline(b, line_b));
+    if (more_a && more_b && line_a == line_b) continue;
     if (!more_a) line_a = "nothing more";
     if (!more_b) line_b = "nothing more";
-    if (line_a != line_b) {
-      return fmt::format("rank {} has {}, rank 0 has {}", rank, line_b, line_a);
-    }
+    return fmt::format("rank {} has {}, rank 0 has {}", rank, line_b, line_a);
   }
 }
 

@@ -40,11 +40,13 @@ bool is_type(const std::string& type, const std::string& wanted) {
 
 void choose_by_type(const Inventory& inventory, const WrapOptions& wrap, Chosen& chosen) {
   for (const std::string& wanted : wrap.types) {
-    const std::size_t before = chosen.size();
+    bool found = false;
     for (std::size_t m = 1; m < inventory.modules.size(); ++m) {
-      if (is_type(inventory.modules[m].type, wanted)) chosen.insert(m);
+      if (!is_type(inventory.modules[m].type, wanted)) continue;
+      chosen.insert(m);
+      found = true;
     }
-    if (chosen.size() > before) continue;
+    if (found) continue;
     throw UsageError(fmt::format("wrap.types: the model has no module of type \"{}\"", wanted));
   }
 }
@@ -70,7 +72,7 @@ void choose_by_name(const Inventory& inventory, const WrapOptions& wrap, Chosen&
 void choose_by_size(const Inventory& inventory, std::int64_t min_parameters, Chosen& chosen) {
   std::vector<std::int64_t> left = elements_below(inventory);
   for (std::size_t m = inventory.modules.size() - 1; m > 0; --m) {
-    if (left[m] < min_parameters) continue;
+    if (left[m] < min_parameters && !chosen.contains(m)) continue;
     const std::int64_t taken = left[m];
     chosen.insert(m);
     for (std::size_t around = inventory.modules[m].parent;;
