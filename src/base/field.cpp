@@ -114,6 +114,7 @@ void assign_items(std::vector<Item>* member,
                   const std::vector<std::string>& items,
                   const FieldLimit& limit) {
   std::vector<Item> values;
+  values.reserve(items.size());
   for (const auto& item : items) values.push_back(read_within<Item>(item, limit));
   *member = std::move(values);
 }

@@ -32,7 +32,7 @@ comm::RunRanksOptions using_backend(comm::BackendKind backend) {
 void check_sum(const comm::Group& group) {
   const at::Tensor tensor = group.shared_empty(kNumel, at::kFloat).fill_(group.rank() + 1);
   group.all_reduce(tensor).wait();
-  const auto expected = static_cast<double>(group.size() * (group.size() + 1) / 2);
+  const double expected = 0.5 * group.size() * (group.size() + 1);
   const double low = tensor.min().item<double>();
   const double high = tensor.max().item<double>();
   if (low == expected && high == expected) return;
