@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,6 +51,12 @@ Units build_units(const Context& context,
   return units;
 }
 
+/// Returns the same memory under a storage of its own.
+at::Tensor apart(const at::Tensor& tensor) {
+  return at::from_blob(
+      tensor.data_ptr(), tensor.sizes(), [tensor](void*) {}, tensor.options());
+}
+
 }  // namespace
 
 Engine::Engine(Context context, Inventory inventory, const std::vector<UnitPlan>& plans)
@@ -86,17 +93,19 @@ void Engine::attach() {
 }
 
 /// Note [Handles]: a torch::optim optimizer steps the handles. They are the model's own parameters
-/// where these are whole and what the optimizer should step, else views of the masters.
+/// where these are whole and what the optimizer should step, else views of the masters, apart from
+/// the model's memory: whoever steps them does not use the model.
 void Engine::make_handles() {
   const Quiet quiet;
   for (Unit& unit : units_) {
     for (Segment& segment : unit.segments()) {
       if (!segment.type().trainable) continue;
       const bool own = context_.stage() == Stage::ddp && segment.master_in_flat();
+      const at::Tensor master = own ? segment.master() : apart(segment.master());
       for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
         const std::size_t p = segment.parameters()[m];
         handles_[p] = own ? inventory_.parameters[p].tensor
-                          : segment.part_of(segment.master(), m).detach().requires_grad_();
+                          : segment.part_of(master, m).detach().requires_grad_();
       }
     }
   }
@@ -118,7 +127,8 @@ void Engine::attach_hooks() {
 }
 
 void Engine::attach_boundaries() {
-  if (context_.options.wake == Wake::touch && context_.cuts_parameters()) return;
+  // The root's is there in any case: it casts the model's inputs.
+  const bool by_touch = context_.options.wake == Wake::touch && context_.cuts_parameters();
   const auto claim = [&](std::size_t module, std::optional<std::size_t> unit) {
     claims_.push_back(
         module::claim(*inventory_.modules[module].module,
@@ -126,7 +136,7 @@ void Engine::attach_boundaries() {
   };
   bool root_claimed = false;
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    if (!units_[u].module()) continue;
+    if (!units_[u].module() || by_touch) continue;
     claim(*units_[u].module(), u);
     root_claimed = root_claimed || units_[u].is_root();
   }
@@ -145,9 +155,14 @@ void Engine::watch() {
   }
 }
 
+/// Evaluation may come between a backward pass and a foreign step, so only a forward pass with
+/// gradients tells that the step is over.
 void Engine::enter_model() {
   check_failure();
+  if (unsure_ && context_.cuts_parameters()) gatherer_.free_all();
+  stale_ = stale_ || (unsure_ && !context_.cuts_parameters());
   refresh();
+  if (at::GradMode::is_enabled()) unsure_ = false;
 }
 
 void Engine::enter_forward(std::size_t unit) {
@@ -248,6 +263,7 @@ void Engine::on_gradient(std::size_t parameter) {
 void Engine::begin_pass() {
   if (in_pass_) return;
   const Quiet quiet;
+  reducer_.begin_pass();
   in_pass_ = true;
   gatherer_.begin_backward();
   notice_cleared_gradients();
@@ -274,10 +290,12 @@ void Engine::end_pass() try {
   if (!failure_) failure_ = std::current_exception();
 }
 
+/// What a failed pass has added to the sums cannot be taken out again, so all of them are lost.
 void Engine::abandon_pass() noexcept {
   const Quiet quiet;
   in_pass_ = false;
   reducer_.abandon_pass();
+  zero_gradients();
   if (!context_.cuts_parameters()) return;
   try {
     gatherer_.end_pass();
@@ -289,10 +307,15 @@ void Engine::abandon_pass() noexcept {
 /// sheaf's own optimizers say when they have stepped. Others do not: whoever holds the handles may
 /// step them before the parameters are used next.
 void Engine::expect_foreign_step() {
+  unsure_ = handles_given_;
   if (!handles_given_ || context_.cuts_parameters()) return;
   const bool follows = std::any_of(units_.begin(), units_.end(), [&](const Unit& unit) {
-    return context_.cuts_state() || !unit.segments().front().master_in_flat();
+    return context_.cuts_state() ||
+           !std::all_of(unit.segments().begin(), unit.segments().end(), [](const Segment& segment) {
+             return segment.master_in_flat();
+           });
   });
+  unsure_ = follows;
   if (!follows) return;
   stale_ = true;
   watch();
@@ -319,6 +342,7 @@ void Engine::notice_cleared_gradients() {
         }
         segment.part_of(gradient->result(), m).zero_();
         shown_[p] = false;
+        reducer_.forget_used(p);
       }
       if (!any_left) gradient->forget_result();
     }
@@ -334,7 +358,8 @@ void Engine::show_gradients() {
         const std::size_t p = segment.parameters()[m];
         const at::Tensor part = segment.part_of(unit.gradients()[s]->result(), m);
         if (part.numel() == 0 || !reducer_.used(p)) continue;
-        handles_[p].mutable_grad() = part.view(handles_[p].sizes());
+        // Detached, because optimizers detach gradients in place, which views do not allow.
+        handles_[p].mutable_grad() = part.view(handles_[p].sizes()).detach();
         shown_[p] = true;
       }
     }
@@ -352,6 +377,7 @@ void Engine::zero_gradients() {
   for (std::size_t p = 0; p < handles_.size(); ++p) {
     if (shown_[p]) handles_[p].mutable_grad().reset();
     shown_[p] = false;
+    reducer_.forget_used(p);
   }
 }
 
@@ -366,10 +392,12 @@ void Engine::refresh() {
   }
   for (Pending& each : pending) each.wait();
   mark_fresh();
+  unsure_ = true;
 }
 
 void Engine::mark_fresh() {
   stale_ = false;
+  unsure_ = false;
   if (!context_.cuts_parameters()) watches_.clear();
 }
 

@@ -96,6 +96,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool handles_given_ = false;
   /// Whether masters may have moved on from whole parameters.
   bool stale_ = false;
+  /// Whether they may do so still, although whole parameters have followed.
+  bool unsure_ = false;
   bool crossed_boundary_ = false;
   bool used_outside_ = false;
   std::vector<bool> told_outside_;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "sheaf/base/error.h"
 
@@ -33,7 +35,7 @@ Reducer::Reducer(const Context& context, const Inventory& inventory, Units& unit
       waiting_(units.size()),
       seen_(inventory.parameters.size(), false),
       exchanged_(inventory.parameters.size(), false),
-      used_(inventory.parameters.size(), true) {
+      used_(inventory.parameters.size(), false) {
   for (std::size_t u = 0; u < units.size(); ++u) {
     for (std::size_t s = 0; s < units[u].segments().size(); ++s) {
       const auto& parameters = units[u].segments()[s].parameters();
@@ -56,6 +58,14 @@ void Reducer::start_next_pass() {
   std::fill(exchanged_.begin(), exchanged_.end(), false);
   completed_.clear();
   launched_ = 0;
+}
+
+/// Exchanges of a pass that failed may still read and write the memory of gradients. They are
+/// waited for here and not where it failed, which must hand its error on even if others never come.
+void Reducer::begin_pass() {
+  for (Flight& flight : std::exchange(abandoned_, {})) {
+    for (auto& [s, part] : flight.segments) part.pending.wait();
+  }
 }
 
 void Reducer::add(std::size_t parameter, const at::Tensor& gradient) {
@@ -139,19 +149,19 @@ void Reducer::end_pass() {
       if (late) launch(u);
     }
     while (!flights_.empty()) finish_oldest();
-    if (context_.options.find_unused) agree_on_used(given);
+    if (context_.options.find_unused) {
+      agree_on_used(given);
+    } else {
+      std::fill(used_.begin(), used_.end(), true);
+    }
     if (!order_known_) learn_order();
   }
   start_next_pass();
 }
 
 void Reducer::abandon_pass() {
+  std::move(flights_.begin(), flights_.end(), std::back_inserter(abandoned_));
   flights_.clear();
-  for (Unit& unit : units_) {
-    for (auto& gradient : unit.gradients()) {
-      if (gradient) gradient->forget_local();
-    }
-  }
   start_next_pass();
 }
 
@@ -185,7 +195,8 @@ void Reducer::agree_on_used(const std::vector<bool>& contributed) {
       .wait();
   const at::Tensor back = shared.cpu();
   for (std::size_t p = 0; p < contributed.size(); ++p) {
-    used_[p] = back.const_data_ptr<int>()[p] != 0;
+    // Earlier passes of the step count, too.
+    used_[p] = used_[p] || back.const_data_ptr<int>()[p] != 0;
   }
 }
 

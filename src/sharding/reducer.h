@@ -32,15 +32,18 @@ class Reducer {
   void set_exchanging(bool exchanging) { exchanging_ = exchanging; }
   [[nodiscard]] bool exchanging() const { return exchanging_; }
 
+  /// Makes the gradients' memory free for a pass.
+  void begin_pass();
   /// Takes a parameter's gradient of this pass.
   void add(std::size_t parameter, const at::Tensor& gradient);
   /// Ends a pass: exchanges what is left and waits for everything. Throws Error that names the
   /// parameters without a gradient, unless these are allowed.
   void end_pass();
-  /// Forgets everything about a pass that failed.
+  /// Forgets everything about a pass that failed, but for exchanges under way.
   void abandon_pass();
-  /// Tells whether any rank had a gradient for a parameter in the last exchange.
+  /// Tells whether any rank had a gradient for a parameter in the exchanges since it was forgotten.
   [[nodiscard]] bool used(std::size_t parameter) const { return used_[parameter]; }
+  void forget_used(std::size_t parameter) { used_[parameter] = false; }
 
  private:
   struct Flight {
@@ -73,6 +76,8 @@ class Reducer {
   std::vector<std::size_t> completed_;
   bool order_known_ = false;
   std::deque<Flight> flights_;
+  /// Exchanges of passes that failed.
+  std::deque<Flight> abandoned_;
   /// Contributions to exchanges of this pass, of each parameter.
   std::vector<bool> exchanged_;
   std::vector<bool> used_;

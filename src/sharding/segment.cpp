@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -174,7 +175,10 @@ Pending Segment::start_refresh(const Context& context, bool copied) {
 
 void Segment::take_over() {
   const at::NoGradGuard no_grad;
-  if (!master_in_flat()) master_.copy_(own_part());
+  if (master_in_flat()) return;
+  // Where nobody wrote, the master keeps the digits that the flat buffer has no room for.
+  const at::Tensor written = own_part().ne(master_.to(compute_));
+  master_.copy_(at::where(written, own_part().to(master_type_), master_));
 }
 
 std::vector<std::vector<std::size_t>> split_by_type(const std::vector<std::size_t>& parameters,

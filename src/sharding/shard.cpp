@@ -102,14 +102,21 @@ void check_parameters(const Inventory& inventory) {
   }
 }
 
+/// Tells whether a parameter itself is what an optimizer steps. See Note [Handles].
+bool steps_own(const ParameterInfo& info, const ShardOptions& options) {
+  const at::ScalarType stored = info.tensor.scalar_type();
+  const bool has_master = stored != at::kFloat && stored != at::kDouble;
+  return options.stage == Stage::ddp && !has_master &&
+         options.precision.compute.value_or(stored) == stored;
+}
+
 /// An optimizer holds one more handle of every parameter than the model does. See shard().
 void check_handles(const Inventory& inventory, const ShardOptions& options) {
-  const bool steps_own = options.stage == Stage::ddp && !options.precision.compute;
-  if (options.allow_outside_handles || steps_own) return;
+  if (options.allow_outside_handles) return;
   std::size_t trainable = 0;
   std::size_t held = 0;
   for (const ParameterInfo& info : inventory.parameters) {
-    if (!info.trainable) continue;
+    if (!info.trainable || steps_own(info, options)) continue;
     ++trainable;
     // The inventory has one too, and each name that ties it another two.
     const std::size_t expected = 1 + kHandlesInModel * (1 + info.aliases.size());

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
 #include "sheaf/base/error.h"
 
 namespace sheaf {
@@ -47,7 +49,7 @@ struct Moments {
 Moments moments_over_ranks(const at::Tensor& input, const comm::Group& group) {
   const std::int64_t channels = input.size(1);
   const double count = static_cast<double>(input.numel() / channels);
-  const at::Tensor mean = per_channel(input) / count;
+  const at::Tensor mean = per_channel(input) / std::max(count, 1.0);
   const at::Tensor squares = per_channel((input - spread(mean, input)).square());
   const at::Tensor own = at::cat({mean, squares, at::full({1}, count, mean.options())});
   const at::Tensor all = at::empty({group.size(), own.numel()}, own.options());

@@ -22,7 +22,8 @@ Batch share(const Task& task, const Course& course, int step, int pass, const co
   return {batch.inputs.to(course.device), batch.targets.to(course.device)};
 }
 
-/// The model's parameters, tied ones once: an optimizer would step them twice.
+}  // namespace
+
 std::vector<at::Tensor> distinct_parameters(const torch::nn::Module& model) {
   std::vector<at::Tensor> distinct;
   for (const at::Tensor& parameter : model.parameters()) {
@@ -33,8 +34,6 @@ std::vector<at::Tensor> distinct_parameters(const torch::nn::Module& model) {
   }
   return distinct;
 }
-
-}  // namespace
 
 Outcome train_alone(const Task& task, const Course& course) {
   const auto model = task.build(std::nullopt);

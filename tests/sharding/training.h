@@ -26,6 +26,9 @@ struct Outcome {
   std::vector<double> losses;
 };
 
+/// Returns the model's parameters, tied ones once: an optimizer would step them twice.
+[[nodiscard]] std::vector<at::Tensor> distinct_parameters(const torch::nn::Module& model);
+
 /// Trains without sheaf, in one piece, with torch's AdamW.
 [[nodiscard]] Outcome train_alone(const Task& task, const Course& course);
 

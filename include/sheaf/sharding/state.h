@@ -80,6 +80,9 @@ class [[nodiscard]] NoSyncScope {
 
 /// A sharded model's training state. A cheap value: copies are the same state. The model can be
 /// used while one of them, or an optimizer over slots(), lives.
+///
+/// After a backward pass that failed on all ranks the model can be used on; the gradients of the
+/// step so far are lost.
 class State {
  public:
   explicit State(std::shared_ptr<Engine> engine);

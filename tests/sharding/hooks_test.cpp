@@ -1,0 +1,210 @@
+// What users hook in, what they ask about gradients, and what they are told when something is
+// wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+
+#include "sharding/training.h"
+#include "sharding/trial_models.h"
+#include "sheaf/base/error.h"
+#include "sheaf/optim/adamw.h"
+#include "sheaf/sharding/reduce_hook.h"
+#include "support/on_ranks.h"
+
+namespace sheaf::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Throws unless this rank's parts of the gradients are those of `whole`, bit for bit.
+void require_gradients(const sharding::State& state,
+                       const std::map<std::string, at::Tensor>& whole,
+                       const std::string& what) {
+  const auto slices = state.slices();
+  const auto handles = state.parameters();
+  std::map<std::string, at::Tensor> expected;
+  for (const sharding::Slice& slice : slices) {
+    const at::Tensor flat = whole.at(slice.name).flatten();
+    expected[slice.name] = flat.narrow(0, slice.begin, slice.values.numel());
+  }
+  // Handles come in the order of the model's parameters.
+  std::size_t next = 0;
+  for (const auto& item : built<Stack>()->named_parameters()) {
+    const at::Tensor& handle = handles.at(next++);
+    if (handle.numel() == 0) continue;
+    require_equal(handle.grad().flatten(), expected.at(item.key()), what + ": " + item.key());
+  }
+}
+
+std::map<std::string, at::Tensor> local_gradients(const Batch& batch) {
+  const auto model = built<Stack>();
+  one_pass(*model, batch);
+  std::map<std::string, at::Tensor> gradients;
+  for (const auto& item : model->named_parameters()) gradients[item.key()] = item.value().grad();
+  return gradients;
+}
+
+TEST(ReduceHook, SendsBrainFloat) {
+  std::map<std::string, at::Tensor> expected;
+  const auto first = local_gradients(random_batch(0).part(0, 2));
+  for (const auto& [name, second] : local_gradients(random_batch(0).part(1, 2))) {
+    const at::Tensor sum =
+        first.at(name).mul(0.5).to(at::kBFloat16) + second.mul(0.5).to(at::kBFloat16);
+    expected[name] = sum.to(at::kDouble);
+  }
+  with_stages(2, [&](ShardOptions options, const std::string& stage) {
+    options.reduce_hook = sharding::cast_hook(at::kBFloat16);
+    options.gradient_scale = 0.5;
+    const auto model = built<Stack>();
+    const sharding::State state = shard(*model, options);
+    one_pass(*model, random_batch(0).part(options.group->rank(), 2));
+    require_gradients(state, expected, stage);
+  });
+}
+
+TEST(ReduceHook, RefusesTypesThatAreNotSmall) {
+  EXPECT_THAT(error_of([] { static_cast<void>(sharding::cast_hook(at::kFloat)); }),
+              HasSubstr("got Float"));
+}
+
+/// Exchanges as the engine would, and counts.
+class Counting final : public sharding::ReduceHook {
+ public:
+  comm::Work start(const sharding::GradientExchange& exchange,
+                   const comm::Group& group,
+                   std::shared_ptr<void>&) override {
+    ++started[std::string(exchange.unit)];
+    if (!exchange.sharded()) return group.all_reduce(exchange.local, {.scale = exchange.scale});
+    return group.reduce_scatter(exchange.result, exchange.local, {.scale = exchange.scale});
+  }
+  void finish(const sharding::GradientExchange& exchange, std::shared_ptr<void>&) override {
+    ++finished[std::string(exchange.unit)];
+  }
+
+  std::map<std::string, int> started, finished;
+};
+
+TEST(ReduceHook, IsCalledOncePerUnitAndPass) {
+  const auto expected = train_alone(trial_of<Stack>());
+  with_stages(3, [&](ShardOptions options, const std::string& stage) {
+    const auto hook = std::make_shared<Counting>();
+    options.reduce_hook = hook;
+    require_close(train_sharded(trial_of<Stack>(), options), expected, 1e-9, stage);
+    require(hook->started.size() > 1 && hook->started == hook->finished, stage);
+    for (const auto& [unit, calls] : hook->started) require(calls == 4, stage + ": " + unit);
+  });
+}
+
+TEST(Gradients, AreReportedWhereTheyAreNotFinite) {
+  with_stages(2, [](const ShardOptions& options, const std::string& stage) {
+    const auto model = built<Stack>();
+    const sharding::State state = shard(*model, options);
+    one_pass(*model, random_batch(0));
+    require(state.non_finite_gradients().empty(), stage + ": found without need");
+    at::Tensor bias = state.parameters().back();
+    const bool own = bias.numel() > 0;
+    if (own) bias.mutable_grad().fill_(std::numeric_limits<double>::infinity());
+    bool found = false;
+    for (const sharding::NonFinite& each : state.non_finite_gradients()) {
+      require(each.parameter == "head.bias", stage + ": " + each.parameter);
+      found = found || each.rank == options.group->rank();
+    }
+    require(found == own, stage);
+  });
+}
+
+struct Tied final : TinyModel {
+  Tied()
+      : first(register_module("first", Layer(kFeatures, kFeatures))),
+        second(register_module("second", Layer(first->weight))),
+        head(register_module("head", Layer(kFeatures, kClasses))) {}
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    const at::Tensor x = sheaf::forward(*second, sheaf::forward(*first, inputs));
+    return sum_of_losses(sheaf::forward(*head, x), targets);
+  }
+  Layer first, second, head;
+};
+
+TEST(Gradients, HaveANormThatCountsTiedOnesOnce) {
+  const auto alone = built<Tied>();
+  one_pass(*alone, random_batch(0));
+  const double expected = torch::nn::utils::clip_grad_norm_(distinct_parameters(*alone), 100.0);
+  for (const int num_ranks : {1, 3}) {
+    with_stages(num_ranks, [&](const ShardOptions& options, const std::string& stage) {
+      const auto model = built<Tied>();
+      const sharding::State state = shard(*model, options);
+      one_pass(*model, random_batch(0).part(options.group->rank(), options.group->size()));
+      const double norm = state.clip_gradients(100.0).item<double>();
+      require(std::abs(norm - expected) < 1e-9, stage + ": " + std::to_string(norm));
+    });
+  }
+}
+
+/// Has another shape on another rank.
+struct Shaped final : TinyModel {
+  explicit Shaped(int rank) : weight(register_parameter("weight", at::ones({4, 5 + rank / 2}))) {}
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor&) override { return inputs.sum(); }
+  at::Tensor weight;
+};
+
+TEST(Agreement, TellsWhichRankHasAnotherModel) {
+  with_stages(3, [](const ShardOptions& options, const std::string&) {
+    Shaped model(options.group->rank());
+    EXPECT_THAT(error_of([&] { static_cast<void>(shard(model, options)); }),
+                AllOf(HasSubstr("models differ"),
+                      HasSubstr("rank 2 has parameter weight [4, 6]"),
+                      HasSubstr("rank 0 has parameter weight [4, 5]")));
+  });
+}
+
+TEST(Agreement, TellsWhichRankHasOtherOptions) {
+  with_stages(2, [](ShardOptions options, const std::string&) {
+    options.gradient_scale = options.group->rank() == 0 ? 1.0 : 0.5;
+    const auto model = built<Stack>();
+    EXPECT_THAT(
+        error_of([&] { static_cast<void>(shard(*model, options)); }),
+        AllOf(HasSubstr("options for shard() differ"), HasSubstr("rank 1 has gradient_scale 0.5")));
+  });
+}
+
+struct Sparse final : TinyModel {
+  Sparse()
+      : table(register_module(
+            "table", torch::nn::Embedding(torch::nn::EmbeddingOptions(5, kClasses).sparse(true)))) {
+  }
+  at::Tensor loss(const at::Tensor&, const at::Tensor& targets) override {
+    return sum_of_losses(table(targets), targets);
+  }
+  torch::nn::Embedding table;
+};
+
+TEST(Gradients, AreRefusedWhenSparse) {
+  with_stages(2, [](const ShardOptions& options, const std::string&) {
+    const auto model = built<Sparse>();
+    const sharding::State state = shard(*model, options);
+    EXPECT_THAT(error_of([&] { one_pass(*model, random_batch(0)); }),
+                AllOf(HasSubstr("table.weight is sparse"), HasSubstr("sparse(true)")));
+  });
+}
+
+TEST(Gradients, AreMissedByAStepWithoutABackwardPass) {
+  with_stages(2, [](const ShardOptions& options, const std::string& stage) {
+    const auto model = built<Stack>();
+    const sharding::State state = shard(*model, options);
+    optim::AdamW optimizer(state.slots());
+    const auto refused = [&] {
+      EXPECT_THAT(error_of([&] { optimizer.step(); }), HasSubstr("run a backward pass first"))
+          << stage;
+    };
+    refused();
+    one_pass(*model, random_batch(0));
+    optimizer.step();
+    refused();
+  });
+}
+
+}  // namespace
+}  // namespace sheaf::testing
