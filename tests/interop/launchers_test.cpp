@@ -6,16 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/run_command.h"
+#include "torchrun.h"
 
 namespace sheaf {
 namespace {
@@ -24,31 +20,14 @@ using testing::CommandResult;
 using ::testing::ContainsRegex;
 using testing::describe;
 using ::testing::ElementsAre;
+using testing::find_torchrun;
+using testing::kInstallTorchrun;
 using testing::run_command;
 using ::testing::SizeIs;
 using Words = std::vector<std::string>;
 
-constexpr const char* kInstallTorchrun =
-    "torchrun is not in .deps/venv, VIRTUAL_ENV or PATH: run './dev setup' or 'pip install torch'";
 constexpr const char* kInstallMpirun =
     "no Open MPI: install the package openmpi-bin, so that 'mpirun --version' says Open MPI";
-
-bool is_program(const std::filesystem::path& path) { return ::access(path.c_str(), X_OK) == 0; }
-
-std::optional<std::string> find_torchrun() {
-  Words folders{std::string(SHEAF_SOURCE_DIR) + "/.deps/venv/bin"};
-  if (const char* active = std::getenv("VIRTUAL_ENV")) {
-    folders.push_back(std::string(active) + "/bin");
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream listed(path != nullptr ? path : "");
-  for (std::string folder; std::getline(listed, folder, ':');) folders.push_back(folder);
-  for (const auto& folder : folders) {
-    const auto program = std::filesystem::path(folder) / "torchrun";
-    if (is_program(program)) return program.string();
-  }
-  return std::nullopt;
-}
 
 bool has_open_mpi() {
   const auto version = run_command({"sh", "-c", "mpirun --version"});
