@@ -6,12 +6,14 @@
 #include "sheaf/base/log.h"
 #include "sheaf/comm/init.h"
 #include "sheaf/launch/start_ranks.h"
+#include "sheaf/memory/cpu_reuse.h"
 
 namespace sheaf::launch {
 
 int run_main(int argc, char** argv, const std::function<void(comm::Group)>& body) {
   try {
     if (const auto exit_code = start_ranks(argc, argv)) return *exit_code;
+    memory::reuse_cpu_memory();
     body(comm::init());
     return 0;
   } catch (const Error& error) {

@@ -1,5 +1,3 @@
-#include "sheaf/memory/cpu_usage.h"
-
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
@@ -11,6 +9,10 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+
+#include "block_cache.h"
+#include "sheaf/memory/cpu_reuse.h"
+#include "sheaf/memory/cpu_usage.h"
 
 namespace sheaf::memory {
 namespace {
@@ -47,10 +49,14 @@ class Counter {
 /// Stands in front of every block, as wide as the alignment that tensors are promised.
 struct alignas(c10::gAlignment) Header {
   std::size_t num_bytes = 0;
+  /// Bytes of the whole block if it came from the cache, else 0.
+  std::size_t cached_capacity = 0;
 };
 static_assert(sizeof(Header) == c10::gAlignment);
 
 constexpr auto kCpu = c10::DeviceType::CPU;
+// Smaller blocks stay in the heap, which reuses them by itself.
+constexpr std::size_t kSmallestReused = std::size_t{256} << 10;
 
 // LibTorch also allocates and frees plain pointers, so a block's context must be its data and its
 // size can only stand beside the data. A block carries the deleter that knows of the header, and
@@ -69,6 +75,7 @@ class CountingAllocator final : public c10::Allocator {
   }
 
   Counter& counter() { return counter_; }
+  void start_reuse() { reuses_ = true; }
 
  private:
   void* take(std::size_t num_bytes);
@@ -76,6 +83,8 @@ class CountingAllocator final : public c10::Allocator {
   void record(void* data, std::int64_t count);
 
   Counter counter_;
+  BlockCache cache_;
+  std::atomic<bool> reuses_ = false;
 };
 
 /// Never destroyed: tensors in static variables are freed after everything else.
@@ -85,9 +94,15 @@ CountingAllocator& allocator() {
 }
 
 void* CountingAllocator::take(std::size_t num_bytes) {
-  // A sum that wraps around is the smaller one; alloc_cpu refuses the other.
-  void* const block = c10::alloc_cpu(std::max(num_bytes, num_bytes + sizeof(Header)));
-  void* const data = new (block) Header{num_bytes} + 1;
+  // A sum that wraps around is the smaller one; alloc_cpu and the cache refuse the other.
+  const std::size_t with_header = std::max(num_bytes, num_bytes + sizeof(Header));
+  BlockCache::Block block;
+  if (with_header >= kSmallestReused && reuses_.load(std::memory_order_relaxed)) {
+    block = cache_.take(with_header);
+  } else {
+    block.data = c10::alloc_cpu(with_header);
+  }
+  void* const data = new (block.data) Header{num_bytes, block.capacity} + 1;
   record(data, static_cast<std::int64_t>(num_bytes));
   return data;
 }
@@ -96,7 +111,11 @@ void CountingAllocator::give_back(void* data) {
   if (data == nullptr) return;
   Header* const header = static_cast<Header*>(data) - 1;
   allocator().record(data, -static_cast<std::int64_t>(header->num_bytes));
-  c10::free_cpu(header);
+  if (header->cached_capacity > 0) {
+    allocator().cache_.give_back({header, header->cached_capacity});
+  } else {
+    c10::free_cpu(header);
+  }
 }
 
 void CountingAllocator::record(void* data, std::int64_t count) {
@@ -110,6 +129,11 @@ void count_cpu_tensors() {
   constexpr std::uint8_t kAboveLibTorchs = 10;
   static std::once_flag once;
   std::call_once(once, [] { c10::SetCPUAllocator(&allocator(), kAboveLibTorchs); });
+}
+
+void reuse_cpu_memory() {
+  allocator().start_reuse();
+  count_cpu_tensors();
 }
 
 CpuUsage cpu_usage() { return allocator().counter().usage(); }
