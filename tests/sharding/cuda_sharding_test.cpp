@@ -37,12 +37,12 @@ TEST_P(CudaSharding, EveryStrategyTakesTheStepsOfTheCpu) {
 // fork.
 TEST(CudaShardingProcesses, TakeTheStepsOfTheCpu) {
   if (!std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "no GPU here";
-  Course course{.steps = 5, .dtype = at::kDouble};
-  const Outcome expected = train_alone(gpt_task(), course);
-  course.device = at::Device(at::kCUDA, 0);
   const auto outcomes = comm::run_ranks_forked(
       2,
-      [&](const comm::Group& world) {
+      [](const comm::Group& world) {
+        Course course{.steps = 5, .dtype = at::kDouble};
+        const Outcome expected = train_alone(gpt_task(), course);
+        course.device = at::Device(at::kCUDA, 0);
         for (const Strategy& strategy : all_strategies(2)) {
           const Outcome actual = train_sharded(gpt_task(), course, over(strategy, world));
           require_close(actual, expected, kTolerance, strategy.name);
