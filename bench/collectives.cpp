@@ -17,6 +17,7 @@
 #include "cli/collectives/measure.h"
 #include "comm/compat.h"
 #include "comm/world.h"
+#include "outcomes.h"
 #include "sheaf/base/table.h"
 #include "sheaf/comm/run_ranks.h"
 
@@ -199,11 +200,7 @@ bool run(int ranks, const std::function<void(const Group&, const std::string&)>&
   const auto outcomes =
       sheaf::comm::run_ranks_forked(ranks, [&](const Group& group) { body(group, folder); });
   std::filesystem::remove_all(folder);
-  for (const auto& outcome : outcomes) {
-    if (!outcome.error.empty()) std::cerr << outcome.error << "\n";
-    if (outcome.exit_code != 0) return false;
-  }
-  return true;
+  return sheaf::bench::all_went_well(outcomes);
 }
 }  // namespace
 

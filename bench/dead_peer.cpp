@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "median.h"
 #include "sheaf/base/error.h"
 #include "sheaf/comm/run_ranks.h"
 
@@ -68,10 +69,9 @@ int main(int argc, char** argv) {
     if (!time) return 1;
     times.push_back(*time);
   }
-  std::sort(times.begin(), times.end());
   std::cout << fmt::format("{} kills: noticed after {:.1f} ms (median), {:.1f} ms (longest)\n",
                            kills,
-                           times[times.size() / 2],
-                           times.back());
+                           sheaf::bench::median(times),
+                           *std::max_element(times.begin(), times.end()));
   return 0;
 }

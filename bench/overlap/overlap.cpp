@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "median.h"
+#include "outcomes.h"
 #include "sheaf/base/table.h"
 #include "sheaf/comm/run_ranks.h"
 #include "sheaf/module/forward.h"
@@ -223,12 +224,8 @@ struct Part {
 
 /// Runs a part on fresh processes; tells whether all went well.
 bool run(const Part& part) {
-  const auto outcomes = sheaf::comm::run_ranks_forked(kRanks, part.body, {.backend = part.backend});
-  for (const auto& outcome : outcomes) {
-    if (!outcome.error.empty()) std::cerr << outcome.error << "\n";
-    if (outcome.exit_code != 0) return false;
-  }
-  return true;
+  return sheaf::bench::all_went_well(
+      sheaf::comm::run_ranks_forked(kRanks, part.body, {.backend = part.backend}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "boundary.h"
 #include "gradient_hook.h"
@@ -222,7 +223,6 @@ void Engine::touched(std::size_t unit) noexcept {
 void Engine::note_outside_use(std::size_t unit) {
   if (context_.options.wake == Wake::touch || told_outside_[unit]) return;
   if (!crossed_boundary_ && context_.options.wake == Wake::automatic) return;
-  used_outside_ = true;
   told_outside_[unit] = true;
   if (context_.world.rank() != 0) return;
   log::warning("sharding",
@@ -234,7 +234,9 @@ void Engine::note_outside_use(std::size_t unit) {
 /// Watching costs a little for every operator, so it ends when boundaries have proved enough.
 void Engine::settle_watching() {
   if (context_.options.wake == Wake::touch || !context_.cuts_parameters()) return;
-  if (!crossed_boundary_ || used_outside_ || ++watched_passes_ < kWatchedPasses) return;
+  const bool used_outside =
+      std::find(told_outside_.begin(), told_outside_.end(), true) != told_outside_.end();
+  if (!crossed_boundary_ || used_outside || ++watched_passes_ < kWatchedPasses) return;
   watches_.clear();
 }
 
@@ -307,16 +309,14 @@ void Engine::abandon_pass() noexcept {
 /// sheaf's own optimizers say when they have stepped. Others do not: whoever holds the handles may
 /// step them before the parameters are used next.
 void Engine::expect_foreign_step() {
-  unsure_ = handles_given_;
-  if (!handles_given_ || context_.cuts_parameters()) return;
-  const bool follows = std::any_of(units_.begin(), units_.end(), [&](const Unit& unit) {
-    return context_.cuts_state() ||
-           !std::all_of(unit.segments().begin(), unit.segments().end(), [](const Segment& segment) {
-             return segment.master_in_flat();
-           });
-  });
-  unsure_ = follows;
-  if (!follows) return;
+  if (!handles_given_) return;
+  const auto follows = [&](const Unit& unit) {
+    return context_.cuts_state() || !std::all_of(unit.segments().begin(),
+                                                 unit.segments().end(),
+                                                 std::mem_fn(&Segment::master_in_flat));
+  };
+  unsure_ = std::any_of(units_.begin(), units_.end(), follows);
+  if (!unsure_ || context_.cuts_parameters()) return;
   stale_ = true;
   watch();
 }

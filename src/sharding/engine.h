@@ -50,7 +50,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Units& units() { return units_; }
   [[nodiscard]] Reducer& reducer() { return reducer_; }
   [[nodiscard]] Gatherer& gatherer() { return gatherer_; }
-  [[nodiscard]] Buffers& buffers() { return buffers_; }
   /// Returns what a torch::optim optimizer may step, for each trainable parameter; undefined for
   /// the others.
   [[nodiscard]] const std::vector<at::Tensor>& give_handles() {
@@ -99,7 +98,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Whether they may do so still, although whole parameters have followed.
   bool unsure_ = false;
   bool crossed_boundary_ = false;
-  bool used_outside_ = false;
+  /// Units that were found to be used outside of their boundaries.
   std::vector<bool> told_outside_;
   int watched_passes_ = 0;
   std::exception_ptr failure_;

@@ -59,8 +59,7 @@ void GradientBuffer::open_local(bool exchanged) {
   // Sums over several passes want the master's precision; a single pass can go as it travels.
   const at::ScalarType dtype = exchanged ? wire_type() : master_type();
   const std::int64_t numel = segment_.layout().size();
-  if (!has_result_ && lasting_.numel() == numel && dtype == master_type() &&
-      !context_.cuts_gradients()) {
+  if (!has_result_ && dtype == master_type() && !context_.cuts_gradients()) {
     local_ = lasting_;
     return;
   }

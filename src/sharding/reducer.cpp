@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "sheaf/base/error.h"
@@ -99,10 +98,9 @@ void Reducer::launch(std::size_t unit) {
   }
   flights_.push_back(std::move(flight));
   // The other copies of the model get what the one before has summed up, while this one runs.
-  if (flights_.size() > 1) {
-    for (auto& [s, part] : flights_[flights_.size() - 2].segments) {
-      units_[flights_[flights_.size() - 2].unit].gradients()[s]->replicate(part);
-    }
+  if (context_.replicate && flights_.size() > 1) {
+    Flight& before = flights_[flights_.size() - 2];
+    for (auto& [s, part] : before.segments) units_[before.unit].gradients()[s]->replicate(part);
   }
   while (context_.cuts_gradients() && flights_.size() > kMaxFlights) finish_oldest();
 }

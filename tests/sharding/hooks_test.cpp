@@ -116,25 +116,13 @@ TEST(Gradients, AreReportedWhereTheyAreNotFinite) {
   });
 }
 
-struct Tied final : TinyModel {
-  Tied()
-      : first(register_module("first", Layer(kFeatures, kFeatures))),
-        second(register_module("second", Layer(first->weight))),
-        head(register_module("head", Layer(kFeatures, kClasses))) {}
-  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
-    const at::Tensor x = sheaf::forward(*second, sheaf::forward(*first, inputs));
-    return sum_of_losses(sheaf::forward(*head, x), targets);
-  }
-  Layer first, second, head;
-};
-
 TEST(Gradients, HaveANormThatCountsTiedOnesOnce) {
-  const auto alone = built<Tied>();
+  const auto alone = built<TiedSiblings>();
   one_pass(*alone, random_batch(0));
   const double expected = torch::nn::utils::clip_grad_norm_(distinct_parameters(*alone), 100.0);
   for (const int num_ranks : {1, 3}) {
     with_stages(num_ranks, [&](const ShardOptions& options, const std::string& stage) {
-      const auto model = built<Tied>();
+      const auto model = built<TiedSiblings>();
       const sharding::State state = shard(*model, options);
       one_pass(*model, random_batch(0).part(options.group->rank(), options.group->size()));
       const double norm = state.clip_gradients(100.0).item<double>();

@@ -37,4 +37,17 @@ struct Stack : TinyModel {
   Layer first, second, head;
 };
 
+/// Two layers that share their weight, and a head.
+struct TiedSiblings final : TinyModel {
+  TiedSiblings()
+      : first(register_module("first", Layer(kFeatures, kFeatures))),
+        second(register_module("second", Layer(first->weight))),
+        head(register_module("head", Layer(kFeatures, kClasses))) {}
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    const at::Tensor x = sheaf::forward(*second, sheaf::forward(*first, inputs));
+    return sum_of_losses(sheaf::forward(*head, x), targets);
+  }
+  Layer first, second, head;
+};
+
 }  // namespace sheaf::testing
