@@ -1,0 +1,45 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace sheaf::data {
+
+/// Samples of one fixed shape: texts (T input tokens and T targets, shifted by one) or images with
+/// labels. Reads only; many threads may use it at once.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  /// Returns how many samples there are; at least 1.
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  /// Returns targets in one sample: tokens of a text, 1 for an image.
+  [[nodiscard]] virtual std::int64_t targets_per_sample() const = 0;
+  /// Returns empty tensors for `count` samples: inputs and targets on the CPU.
+  [[nodiscard]] virtual std::pair<at::Tensor, at::Tensor> make_batch(std::int64_t count) const = 0;
+  /// Writes sample `index` into row `row` of tensors from make_batch().
+  virtual void fill(std::int64_t index,
+                    std::int64_t row,
+                    const at::Tensor& inputs,
+                    const at::Tensor& targets) const = 0;
+};
+
+/// What the data says of itself, for the start-up page and for the model that is to learn it.
+struct DataInfo {
+  std::string description;
+  /// Distinct tokens of a text, classes of images.
+  std::int64_t vocabulary = 0;
+};
+
+/// What a run trains on and is judged by. `evaluation` may be null.
+struct Data {
+  std::shared_ptr<const Dataset> training;
+  std::shared_ptr<const Dataset> evaluation;
+  DataInfo info;
+};
+
+}  // namespace sheaf::data

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "sheaf/base/options.h"
+#include "sheaf/data/dataset.h"
+
+namespace sheaf::data {
+
+/// `embedded`: the text inside the program, byte by byte. `random`: random tokens, for speed runs.
+/// `stories`: made by a small grammar, any amount. `tokens`: a token file. `mnist`: a folder of IDX
+/// files.
+enum class Source { embedded, random, stories, tokens, mnist };
+
+struct DataOptions {
+  Source source = Source::embedded;
+  /// File of `tokens`, folder of `mnist`.
+  std::string path;
+  /// Tokens of `random` and `stories`, training and evaluation together.
+  std::int64_t size = 1 << 20;
+  /// Part of a text that is kept apart for evaluation; digits have files for that.
+  double evaluation_part = 0.1;
+  /// Threads that make batches; 0: the training thread does it itself.
+  int workers = 1;
+  /// Batches made ahead.
+  int prefetch = 2;
+  /// Whether each epoch has an order of its own.
+  bool shuffle = true;
+};
+
+/// What the rest of the run decides about the data.
+struct DataRequest {
+  /// Tokens per text (T); not for images.
+  std::int64_t context = 0;
+  /// Vocabulary of `random`; 0 where the model takes the data's.
+  std::int64_t vocabulary = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Opens what the options name. Throws UsageError for what is not there, is damaged, or too small
+/// for one sample.
+[[nodiscard]] Data open(const DataOptions& options, const DataRequest& request);
+
+constexpr auto enum_names(Source) {
+  return std::array{EnumName{"embedded", Source::embedded},
+                    EnumName{"random", Source::random},
+                    EnumName{"stories", Source::stories},
+                    EnumName{"tokens", Source::tokens},
+                    EnumName{"mnist", Source::mnist}};
+}
+
+template <class Fields>
+void describe(Fields& field, DataOptions& options) {
+  field("source", options.source, "where samples come from");
+  field("path", options.path, "file of tokens, or folder of mnist");
+  field("size", options.size, "tokens of random and stories", at_least(1));
+  field("evaluation_part",
+        options.evaluation_part,
+        "part of a text kept for evaluation",
+        between(0.0, 0.9));
+  field("workers",
+        options.workers,
+        "threads that make batches; 0: the training thread",
+        between(0, 64));
+  field("prefetch", options.prefetch, "batches made ahead", between(1, 1024));
+  field("shuffle", options.shuffle, "a new order of samples in each epoch");
+}
+
+}  // namespace sheaf::data

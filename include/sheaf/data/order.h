@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sheaf/base/options.h"
+
+namespace sheaf::data {
+
+/// How far training has come through the data; the same on all ranks, whatever their number.
+struct Position {
+  std::int64_t epoch = 0;
+  /// Samples of this epoch that are done.
+  std::int64_t done = 0;
+
+  bool operator==(const Position&) const = default;
+};
+
+/// The order in which samples are seen: a permutation per epoch that is computed, not stored, from
+/// (seed, epoch, index). Nothing in it knows of ranks.
+class Order {
+ public:
+  /// `size` samples; not shuffled: 0, 1, 2 and so on in every epoch.
+  Order(std::int64_t size, std::uint64_t seed, bool shuffle);
+
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  /// Returns the sample at place `index` of an epoch.
+  [[nodiscard]] std::int64_t at(std::int64_t epoch, std::int64_t index) const;
+
+ private:
+  std::int64_t size_;
+  std::uint64_t seed_;
+  bool shuffle_;
+};
+
+/// What one rank has of a global batch: places [first, first + count) of it. With a batch that does
+/// not divide evenly the first ranks have one more; count may be 0.
+struct Share {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  bool operator==(const Share&) const = default;
+};
+[[nodiscard]] Share share_of(std::int64_t batch, int rank, int ranks);
+
+}  // namespace sheaf::data

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sheaf/models/cost.h"
+#include "sheaf/models/options.h"
+#include "sheaf/nn/randomness.h"
+
+namespace sheaf::models {
+
+/// What a pass gives back when there are no targets: the logits of each text's last token (for
+/// generation), or those of all.
+enum class Logits { last, all };
+
+struct Pass {
+  nn::Randomness random = {};
+  Logits logits = Logits::last;
+};
+
+/// A model that can be trained: its loss, its costs, and which of its modules are blocks. It knows
+/// nothing of ranks; it crosses its blocks with sheaf::forward, and is itself to be run with
+/// sheaf::forward(model, inputs, targets, pass).
+class Model : public torch::nn::Module {
+ public:
+  /// With targets, returns the sum of their losses, a scalar in fp32 (fp64 for a model in fp64);
+  /// targets of nn::kIgnoredTarget do not count. With undefined targets, returns logits: [texts,
+  /// vocabulary] or [texts, length, vocabulary] of a language model, [samples, classes] of a
+  /// classifier.
+  ///
+  /// Inputs of a language model are int64 tokens [texts, length], targets have the same shape.
+  /// Inputs of a classifier are bytes or floats [samples, height, width], targets [samples].
+  virtual at::Tensor forward(const at::Tensor& inputs,
+                             const at::Tensor& targets,
+                             const Pass& pass) = 0;
+
+  /// Returns what it costs, by layer.
+  [[nodiscard]] virtual Cost cost() const = 0;
+  /// Returns the names of the modules that make good units: its blocks. Empty where the model is
+  /// too small to have any.
+  [[nodiscard]] virtual std::vector<std::string> blocks() const = 0;
+};
+
+/// Builds a model on the CPU with its usual initial values. Throws UsageError for options that
+/// cannot be. Inside sheaf::deferred it allocates nothing.
+[[nodiscard]] std::shared_ptr<Model> build(const ModelOptions& options);
+
+}  // namespace sheaf::models

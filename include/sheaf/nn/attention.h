@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <optional>
+
+#include "sheaf/base/options.h"
+#include "sheaf/nn/dropout.h"
+
+namespace sheaf::nn {
+
+/// Which of ATen's attention kernels are tried first on CUDA: `automatic` leaves it to ATen.
+enum class AttentionKernel { automatic, flash, cudnn, efficient, plain };
+
+constexpr auto enum_names(AttentionKernel) {
+  return std::array{EnumName{"automatic", AttentionKernel::automatic},
+                    EnumName{"flash", AttentionKernel::flash},
+                    EnumName{"cudnn", AttentionKernel::cudnn},
+                    EnumName{"efficient", AttentionKernel::efficient},
+                    EnumName{"plain", AttentionKernel::plain}};
+}
+
+/// Says which kernel attention() takes first in this process from now on. The others stay allowed:
+/// where the first cannot, the next does.
+void prefer_attention_kernel(AttentionKernel kernel);
+
+struct AttentionOptions {
+  bool causal = true;
+  /// Dropped from the weights. ATen's fused kernels draw by rank, so with a probability above 0 the
+  /// weights are made one by one, which costs their memory.
+  DropoutSite dropout;
+  Randomness random;
+};
+
+/// Returns softmax(q k^T / sqrt(size of a head)) v. Shapes are [batch, heads, length, size]; k and
+/// v may have fewer heads, each shared by as many of q's that follow one another.
+[[nodiscard]] at::Tensor attention(const at::Tensor& q,
+                                   const at::Tensor& k,
+                                   const at::Tensor& v,
+                                   const AttentionOptions& options);
+
+}  // namespace sheaf::nn

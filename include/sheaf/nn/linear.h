@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace sheaf::nn {
+
+/// How a weight lies in memory: torch::nn::Linear and most models have [out, in], GPT-2's Conv1D
+/// has [in, out].
+enum class WeightLayout { out_in, in_out };
+
+/// Returns x W + b over the last dim of `x`; an undefined `bias` adds nothing. On CPUs in fp32 each
+/// of the three products goes to the library that is fastest at it.
+[[nodiscard]] at::Tensor linear(const at::Tensor& x,
+                                const at::Tensor& weight,
+                                const at::Tensor& bias,
+                                WeightLayout layout = WeightLayout::out_in);
+
+/// Returns gelu(x, tanh); backward makes what it needs from `x` alone, in place where it can.
+[[nodiscard]] at::Tensor gelu_tanh(const at::Tensor& x);
+
+/// Returns silu(gate) * up, keeping only its two inputs for backward.
+[[nodiscard]] at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
+
+}  // namespace sheaf::nn

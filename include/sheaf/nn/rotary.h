@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace sheaf::nn {
+
+/// Cosines and sines of rotary positions: each [positions, size of a head / 2], fp32 (fp64 where
+/// asked for).
+struct RotaryTable {
+  at::Tensor cosines;
+  at::Tensor sines;
+};
+
+struct RotaryOptions {
+  std::int64_t head_size = 64;
+  std::int64_t num_positions = 1024;
+  double theta = 10000;
+};
+
+[[nodiscard]] RotaryTable make_rotary_table(const RotaryOptions& options, at::Device device);
+
+/// Rotates the pairs (i, i + size / 2) of each head of `x`, [batch, heads, length, size], by its
+/// position, as the Llama family of Hugging Face does.
+[[nodiscard]] at::Tensor rotate(const at::Tensor& x, const RotaryTable& table);
+
+}  // namespace sheaf::nn

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "sheaf/train/record.h"
+
+namespace sheaf::train {
+
+/// Returns, as JSON, what a result depends on besides the configuration: versions of sheaf,
+/// LibTorch, CUDA and the compiler; processor, cores, memory, GPUs; ranks, hosts, threads; the
+/// command line and the time. No user names, no environment variables.
+[[nodiscard]] std::string environment_json(const RunInfo& info, int argc, char** argv);
+
+}  // namespace sheaf::train

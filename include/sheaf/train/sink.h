@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sheaf/train/record.h"
+#include "sheaf/train/tracker.h"
+
+namespace sheaf::train {
+
+/// How a run ended.
+struct Summary {
+  std::int64_t steps = 0;
+  double first_loss = 0;
+  double last_loss = 0;
+  std::optional<EvaluationRecord> evaluation;
+  Progress progress;
+  PhaseTimes phases;
+  /// One per rank.
+  std::vector<MemoryUse> memory;
+  /// Time of each epoch that was finished.
+  std::vector<Seconds> epochs;
+  /// Why it ended before its last step, such as "interrupted by SIGTERM"; empty when it did not.
+  std::string interrupted;
+};
+
+/// Someone who is told how a run goes. Only rank 0 has any. Calls come in the order below, from one
+/// thread; a sink that cannot write throws IoError.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void start(const RunInfo& info) = 0;
+  virtual void step(const StepRecord& step, const Progress& progress) = 0;
+  virtual void evaluation(const EvaluationRecord& evaluation) = 0;
+  /// A text that the model continued.
+  virtual void sample(std::int64_t step, const std::string& text) = 0;
+  virtual void end(const Summary& summary) = 0;
+};
+
+}  // namespace sheaf::train
