@@ -3,11 +3,13 @@
 #include "cli/collectives_command.h"
 #include "cli/doctor_command.h"
 #include "cli/launch_command.h"
+#include "cli/train_command.h"
 
 namespace sheaf::cli {
 
 CommandList commands() {
   CommandList list;
+  list.push_back(std::make_unique<TrainCommand>());
   list.push_back(std::make_unique<LaunchCommand>());
   list.push_back(std::make_unique<CollectivesCommand>());
   list.push_back(std::make_unique<DoctorCommand>());

@@ -28,6 +28,11 @@ class OptionSet {
   void add(std::string_view section, Options& options) {
     sections_.section(section, options);
   }
+  /// Mounts a described struct that consists of sections.
+  template <class Options>
+  void add(Options& options) {
+    describe(sections_, options);
+  }
   /// Declares `--name`, which sets `target`; it is not part of the configuration.
   void flag(std::string_view name, bool& target, std::string_view help) {
     values_(name, target, help);

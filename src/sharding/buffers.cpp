@@ -27,6 +27,7 @@ Buffers::Buffers(const Context& context, const std::vector<BufferInfo>& buffers)
   for (const BufferInfo& info : buffers) {
     fill_if_deferred(context, info);
     at::Tensor buffer = info.tensor;
+    if (buffer.device() != context.device) buffer.set_data(buffer.to(context.device));
     if (context.options.precision.buffers && buffer.is_floating_point()) {
       buffer.set_data(buffer.to(*context.options.precision.buffers));
     }

@@ -21,6 +21,8 @@ LossScaler::LossScaler(State state, const LossScalerOptions& options)
   }
 }
 
+at::Tensor LossScaler::scale(const at::Tensor& loss) const { return loss * scale_; }
+
 bool LossScaler::unscale() {
   if (!state_.multiply_gradients(1 / scale_)) {
     state_.zero_gradients();

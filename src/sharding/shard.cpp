@@ -71,7 +71,7 @@ Context make_context(const ShardOptions& options, at::Device device) {
   return {options, mesh.world(), mesh.group("shard"), replicate, device, ExchangeStream(device)};
 }
 
-at::Device device_of(const Inventory& inventory) {
+at::Device device_of(const Inventory& inventory, const ShardOptions& options) {
   if (inventory.parameters.empty()) {
     throw UsageError("shard: the model has no parameters");
   }
@@ -85,7 +85,7 @@ at::Device device_of(const Inventory& inventory) {
                     info.name,
                     info.tensor.device().str()));
   }
-  return device;
+  return options.device.value_or(device);
 }
 
 void check_parameters(const Inventory& inventory) {
@@ -192,6 +192,7 @@ void settle_frozen(const Context& context, const Inventory& inventory) {
                             ? at::empty(parameter.sizes(), parameter.options().requires_grad(false))
                             : parameter.detach().contiguous();
     if (deferred) module::fill_deferred(parameter, values, context.options.seed, info.name);
+    values = values.to(context.device);
     if (context.options.broadcast_start && !deferred) {
       context.world.broadcast(values, 0, {.purpose = comm::Purpose::parameters}).wait();
     }
@@ -206,7 +207,7 @@ State shard(torch::nn::Module& model, const ShardOptions& options) {
   check_options(options);
   Inventory inventory = take_inventory(model);
   const std::vector<BlockClaim> claims = take_block_claims(inventory);
-  Context context = make_context(options, device_of(inventory));
+  Context context = make_context(options, device_of(inventory, options));
   check_agreement(context.world, describe_model(inventory), "models");
   check_parameters(inventory);
   check_handles(inventory, options);

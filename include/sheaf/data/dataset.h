@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <utility>
+
+#include "sheaf/data/tokenizer.h"
 
 namespace sheaf::data {
 
@@ -40,6 +42,9 @@ struct Data {
   std::shared_ptr<const Dataset> training;
   std::shared_ptr<const Dataset> evaluation;
   DataInfo info;
+  /// What the tokens mean, to print samples; null for images, random tokens, and token files of a
+  /// tokenizer that is not known here.
+  std::shared_ptr<const Tokenizer> tokenizer;
 };
 
 }  // namespace sheaf::data

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
-#include "sheaf/base/options.h"
+#include <span>
 
 namespace sheaf::data {
 
@@ -20,7 +18,7 @@ struct Position {
 /// (seed, epoch, index). Nothing in it knows of ranks.
 class Order {
  public:
-  /// `size` samples; not shuffled: 0, 1, 2 and so on in every epoch.
+  /// `size` samples, at least 1; not shuffled: 0, 1, 2 and so on in every epoch. Throws UsageError.
   Order(std::int64_t size, std::uint64_t seed, bool shuffle);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
@@ -31,6 +29,9 @@ class Order {
   std::int64_t size_;
   std::uint64_t seed_;
   bool shuffle_;
+  /// Places are shuffled as cells of a table with about as many rows as columns.
+  std::uint64_t rows_;
+  std::uint64_t columns_;
 };
 
 /// What one rank has of a global batch: places [first, first + count) of it. With a batch that does
@@ -41,6 +42,12 @@ struct Share {
 
   bool operator==(const Share&) const = default;
 };
+/// Throws UsageError for a negative batch or a rank that is none of `ranks`.
 [[nodiscard]] Share share_of(std::int64_t batch, int rank, int ranks);
+
+/// Returns a fingerprint of the samples at places first, first + 1 and so on of a global batch.
+/// Those of all shares add up (modulo 2^64) to that of the whole batch, so ranks can compare what
+/// they see with one sum over int64 and without a gather.
+[[nodiscard]] std::uint64_t sample_hash(std::span<const std::int64_t> samples, std::int64_t first);
 
 }  // namespace sheaf::data

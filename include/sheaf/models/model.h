@@ -34,11 +34,15 @@ class Model : public torch::nn::Module {
   /// classifier.
   ///
   /// Inputs of a language model are int64 tokens [texts, length], targets have the same shape.
-  /// Inputs of a classifier are bytes or floats [samples, height, width], targets [samples].
+  /// Inputs of a classifier are bytes, or floats between 0 and 1, [samples, height, width], targets
+  /// int64 [samples]. There may be no texts or samples at all: the loss is then 0, and backward
+  /// gives every parameter a gradient of zeros.
   virtual at::Tensor forward(const at::Tensor& inputs,
                              const at::Tensor& targets,
                              const Pass& pass) = 0;
 
+  /// Returns the sizes it was built with.
+  [[nodiscard]] virtual const Shape& shape() const = 0;
   /// Returns what it costs, by layer.
   [[nodiscard]] virtual Cost cost() const = 0;
   /// Returns the names of the modules that make good units: its blocks. Empty where the model is
@@ -47,7 +51,8 @@ class Model : public torch::nn::Module {
 };
 
 /// Builds a model on the CPU with its usual initial values. Throws UsageError for options that
-/// cannot be. Inside sheaf::deferred it allocates nothing.
+/// cannot be. Inside sheaf::deferred it allocates nothing. An attention kernel among the options is
+/// preferred in the whole process from then on.
 [[nodiscard]] std::shared_ptr<Model> build(const ModelOptions& options);
 
 }  // namespace sheaf::models

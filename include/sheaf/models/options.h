@@ -18,7 +18,8 @@ struct ModelOptions {
   std::int64_t heads = 0;
   /// Heads of keys and values; only for the Llama family.
   std::int64_t kv_heads = 0;
-  /// Width inside the feed-forward part, or of the classifier's hidden layer.
+  /// Width inside the feed-forward part, or of the classifier's hidden layers. GPT-2's follows the
+  /// width, four times as much, unless it is set.
   std::int64_t hidden = 0;
   std::int64_t vocabulary = 0;
   /// Longest text in tokens.
@@ -39,6 +40,7 @@ struct Shape {
   std::int64_t kv_heads = 0;
   std::int64_t head_size = 0;
   std::int64_t hidden = 0;
+  /// Tokens, or classes of a classifier.
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;
   double dropout = 0;
@@ -75,7 +77,7 @@ void describe(Fields& field, ModelOptions& options) {
   field("hidden", options.hidden, "width of the feed-forward part; 0: the preset's", at_least(0));
   field("vocabulary",
         options.vocabulary,
-        "tokens; 0: the preset's, or what the data needs",
+        "number of tokens; 0: the preset's",
         at_least(0));
   field("context", options.context, "longest text in tokens; 0: the preset's", at_least(0));
   field("dropout",

@@ -17,8 +17,15 @@ enum class WeightLayout { out_in, in_out };
                                 const at::Tensor& bias,
                                 WeightLayout layout = WeightLayout::out_in);
 
-/// Returns gelu(x, tanh); backward makes what it needs from `x` alone, in place where it can.
+/// Returns gelu(x, tanh); backward makes what it needs from `x` alone.
 [[nodiscard]] at::Tensor gelu_tanh(const at::Tensor& x);
+
+/// Returns linear(gelu_tanh(x), weight, bias, layout). In fp32 on CPUs it keeps `x` but not its
+/// gelu, which backward makes again: for a little time the memory of one activation less.
+[[nodiscard]] at::Tensor gelu_linear(const at::Tensor& x,
+                                     const at::Tensor& weight,
+                                     const at::Tensor& bias,
+                                     WeightLayout layout = WeightLayout::out_in);
 
 /// Returns silu(gate) * up, keeping only its two inputs for backward.
 [[nodiscard]] at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);

@@ -20,6 +20,7 @@ struct LinearCrossEntropyOptions {
 /// scalar (fp64 for fp64). `hidden` is [rows, width], `weight` [vocabulary, width], `targets`
 /// [rows], int64; kIgnoredTarget is left out. The logits exist only chunk by chunk: the same pass
 /// that computes the loss makes the gradients, if they are wanted, and backward only scales them.
+/// Throws UsageError on shapes that do not fit and, on CPUs, on a target that is no token.
 [[nodiscard]] at::Tensor linear_cross_entropy(const at::Tensor& hidden,
                                               const at::Tensor& weight,
                                               const at::Tensor& targets,

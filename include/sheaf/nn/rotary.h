@@ -6,8 +6,7 @@
 
 namespace sheaf::nn {
 
-/// Cosines and sines of rotary positions: each [positions, size of a head / 2], fp32 (fp64 where
-/// asked for).
+/// Cosines and sines of rotary positions: each [positions, size of a head / 2].
 struct RotaryTable {
   at::Tensor cosines;
   at::Tensor sines;
@@ -17,12 +16,15 @@ struct RotaryOptions {
   std::int64_t head_size = 64;
   std::int64_t num_positions = 1024;
   double theta = 10000;
+  at::ScalarType type = at::kFloat;
 };
 
+/// Throws UsageError if the size of a head is odd.
 [[nodiscard]] RotaryTable make_rotary_table(const RotaryOptions& options, at::Device device);
 
 /// Rotates the pairs (i, i + size / 2) of each head of `x`, [batch, heads, length, size], by its
-/// position, as the Llama family of Hugging Face does.
+/// position, as the Llama family of Hugging Face does. Computes in the wider of both types and
+/// returns that of `x`.
 [[nodiscard]] at::Tensor rotate(const at::Tensor& x, const RotaryTable& table);
 
 }  // namespace sheaf::nn

@@ -33,7 +33,7 @@ class LossScaler {
   /// Throws UsageError for options that cannot be.
   explicit LossScaler(State state, const LossScalerOptions& options = {});
 
-  [[nodiscard]] at::Tensor scale(const at::Tensor& loss) const { return loss * scale_; }
+  [[nodiscard]] at::Tensor scale(const at::Tensor& loss) const;
   /// Scales the exchanged gradients down and returns true; or forgets them, backs off and returns
   /// false, on all ranks alike. Once per step; one exchange.
   [[nodiscard]] bool unscale();

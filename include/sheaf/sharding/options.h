@@ -72,6 +72,9 @@ struct ShardOptions {
   std::optional<comm::Group> group;
   /// Axis "shard", and "replicate" for copies of the sharded model (hybrid sharding).
   std::optional<comm::Mesh> mesh;
+  /// Where the sharded model is to live; unset: where its parameters are. A deferred model, which
+  /// is always on the CPU, gets to a GPU this way.
+  std::optional<at::Device> device;
   Stage stage = Stage::zero3;
   Policy policy = Policy::automatic;
   layout::BucketOptions buckets;

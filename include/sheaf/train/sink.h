@@ -10,11 +10,14 @@ namespace sheaf::train {
 
 /// How a run ended.
 struct Summary {
+  /// Taken by this run, without those before it was resumed.
   std::int64_t steps = 0;
   double first_loss = 0;
   double last_loss = 0;
+  /// The last one.
   std::optional<EvaluationRecord> evaluation;
   Progress progress;
+  /// What the tracker has: of the steps that count for the speeds, together.
   PhaseTimes phases;
   /// One per rank.
   std::vector<MemoryUse> memory;

@@ -17,8 +17,11 @@ struct TrackerOptions {
   double price_per_hour = 0;
 };
 
-/// Speeds since the warm-up, and what follows from them.
+/// Speeds since the warm-up, and what follows from them. Until the warm-up is over, all steps so
+/// far count.
 struct Progress {
+  /// Steps that the speeds are a mean of.
+  std::int64_t counted_steps = 0;
   double items_per_second = 0;
   double items_per_second_per_device = 0;
   double steps_per_second = 0;
@@ -27,8 +30,11 @@ struct Progress {
   double peak_flops = 0;
   /// achieved / peak; unset where the peak is unknown.
   std::optional<double> mfu;
+  /// Of this run, pauses included.
   Seconds elapsed{0};
+  /// For the steps that are left, without pauses.
   Seconds remaining{0};
+  /// Of all devices for the time elapsed; unset without a price.
   std::optional<double> cost;
 };
 
@@ -41,21 +47,30 @@ class Tracker {
   /// Time that belongs to the run but to no step: evaluation, sampling, saving.
   void add_pause(Seconds time);
   [[nodiscard]] Progress progress() const;
-  /// Time by phase, all steps after the warm-up together.
+  /// Time by phase, of all steps that count for the speeds.
   [[nodiscard]] const PhaseTimes& phases() const;
 
  private:
+  struct Totals {
+    std::int64_t steps = 0;
+    std::int64_t items = 0;
+    Seconds time{0};
+    PhaseTimes phases;
+
+    void add(const StepRecord& step);
+  };
+
+  [[nodiscard]] const Totals& speeds_from() const;
+
   RunInfo info_;
   TrackerOptions options_;
-  std::int64_t seen_ = 0;
-  std::int64_t counted_ = 0;
-  std::int64_t items_ = 0;
-  Seconds counted_time_{0};
-  Seconds elapsed_{0};
-  PhaseTimes phases_;
+  std::int64_t warm_up_;
+  Totals all_;
+  Totals counted_;
+  Seconds pauses_{0};
 };
 
-/// Returns "excellent" above 50 %, "very good" above 40, "good" above 30, else "poor".
+/// Returns "excellent" from 50 % on, "very good" from 40, "good" from 30, else "poor".
 [[nodiscard]] std::string_view mfu_band(double mfu);
 /// Returns the likely reason of a poor MFU, from where the time went, and what to try; empty when
 /// it is not poor.

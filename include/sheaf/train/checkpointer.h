@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sheaf/data/order.h"
+#include "sheaf/optim/optimizer.h"
+#include "sheaf/sharding/loss_scaler.h"
+#include "sheaf/sharding/state.h"
+
+namespace sheaf::train {
+
+/// Everything a run needs to go on where it stopped.
+struct TrainingState {
+  sharding::State model;
+  std::shared_ptr<optim::Optimizer> optimizer;
+  /// Null without loss scaling.
+  std::shared_ptr<sharding::LossScaler> scaler;
+  /// Optimizer steps that are done.
+  std::int64_t step = 0;
+  /// Where the next batch begins.
+  data::Position position;
+};
+
+/// Saves and restores a run. Every rank has one, and all are called together.
+class Checkpointer {
+ public:
+  virtual ~Checkpointer() = default;
+
+  /// Puts the newest saved state into `state` and returns true; false where there is none. Called
+  /// once, before the first step.
+  [[nodiscard]] virtual bool restore(TrainingState& state) = 0;
+  /// A step is over; saves if it is time. `last` marks the end of the run, also an early one.
+  virtual void step_done(const TrainingState& state, bool last) = 0;
+};
+
+}  // namespace sheaf::train

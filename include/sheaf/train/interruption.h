@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace sheaf::train {
+
+/// Notices SIGINT and SIGTERM while it lives, so that a run can save and end by itself. A second
+/// signal does what it would do without a watch: it ends the process. What was ignored before
+/// (nohup) stays ignored. Several watches, such as those of ranks that are threads, see the same
+/// signal; the last one to go puts back what was there before the first.
+class InterruptionWatch {
+ public:
+  InterruptionWatch();
+  ~InterruptionWatch();
+  InterruptionWatch(const InterruptionWatch&) = delete;
+  InterruptionWatch& operator=(const InterruptionWatch&) = delete;
+
+  /// Returns the first signal that has come since the first of the living watches was made.
+  [[nodiscard]] std::optional<int> requested() const;
+};
+
+/// Returns a signal's name, such as "SIGTERM".
+[[nodiscard]] std::string signal_name(int number);
+
+}  // namespace sheaf::train

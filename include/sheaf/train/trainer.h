@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sheaf/comm/group.h"
+#include "sheaf/train/checkpointer.h"
+#include "sheaf/train/options.h"
+#include "sheaf/train/sink.h"
+
+namespace sheaf::train {
+
+/// Who takes part in a run besides the trainer.
+struct Hooks {
+  /// Who is told how it goes; only rank 0's are.
+  std::vector<std::shared_ptr<Sink>> sinks;
+  std::shared_ptr<Checkpointer> checkpointer;
+  /// Asked before every step: the number of the signal that asks the run to end, or 0. Where any
+  /// rank is asked, all end after the step before.
+  std::function<int()> stop_signal;
+};
+
+/// Prepares this process for computing: number of threads, flushed denormals, the precision of
+/// products. Best before any other thread starts, since threads inherit it.
+void set_up_process(const RunOptions& options);
+
+/// Trains as the options say: the whole of `sheaf train` but for files and command line. Every rank
+/// must call it. Throws UsageError before the first step for what cannot be.
+[[nodiscard]] Summary run(const RunOptions& options, const comm::Group& world, const Hooks& hooks);
+
+}  // namespace sheaf::train

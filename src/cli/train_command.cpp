@@ -1,0 +1,68 @@
+#include "cli/train_command.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/option_set.h"
+#include "sheaf/launch/start_ranks.h"
+#include "sheaf/memory/cpu_reuse.h"
+#include "sheaf/train/baseline.h"
+#include "sheaf/train/interruption.h"
+#include "sheaf/train/run_folder.h"
+#include "sheaf/train/sinks.h"
+#include "sheaf/train/trainer.h"
+
+namespace sheaf::cli {
+namespace {
+
+// Shells give 128 + n to programs that signal n ended.
+constexpr int kSignalBase = 128;
+
+train::ConsoleOptions console_options(const train::LogSection& log) {
+  train::ConsoleOptions options{.live = isatty(STDOUT_FILENO) == 1, .every = log.every};
+  winsize window{};
+  if (options.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+    options.columns = window.ws_col;
+  }
+  return options;
+}
+
+std::vector<std::shared_ptr<train::Sink>> open_sinks(const train::RunOptions& options,
+                                                     std::ostream& out) {
+  // Read before the folder is opened, which may be the same one.
+  std::shared_ptr<train::Sink> comparison;
+  if (!options.log.baseline.empty()) {
+    comparison = train::baseline_sink(out, train::read_baseline(options.log.baseline));
+  }
+  auto sinks = train::open_run_folder(options);
+  sinks.push_back(train::console_sink(out, console_options(options.log)));
+  if (comparison) sinks.push_back(comparison);
+  return sinks;
+}
+
+}  // namespace
+
+void TrainCommand::declare(OptionSet& options) {
+  options.config_file();
+  options.value("ranks", ranks_, "ranks to start on this machine", at_least(1));
+  options.add(options_);
+}
+
+int TrainCommand::run(Console& console) {
+  // What is wrong with the options is said once, before any rank starts.
+  train::check(options_, ranks_);
+  if (const auto exit_code = launch::start_ranks()) return *exit_code;
+  memory::reuse_cpu_memory();
+  train::set_up_process(options_);
+  const comm::Group world = comm::init(options_.comm);
+  const train::InterruptionWatch watch;
+  train::Hooks hooks{.stop_signal = [&watch] { return watch.requested().value_or(0); }};
+  if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
+  const train::Summary summary = train::run(options_, world, hooks);
+  return summary.interrupted.empty() ? 0 : kSignalBase + watch.requested().value_or(0);
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,175 @@
+#include "models/gpt2.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/language.h"
+#include "models/layers.h"
+#include "sheaf/models/cost.h"
+#include "sheaf/module/forward.h"
+#include "sheaf/nn/attention.h"
+#include "sheaf/nn/dropout.h"
+
+namespace sheaf::models {
+namespace {
+
+// Every place that drops has a number of its own: the embeddings 0, then three in each block.
+constexpr std::int64_t kEmbeddingSite = 0;
+constexpr std::int64_t kSitesPerBlock = 3;
+enum class BlockSite : std::int64_t { weights = 1, attention = 2, mlp = 3 };
+
+std::int64_t site_number(std::int64_t block, BlockSite site) {
+  return kEmbeddingSite + block * kSitesPerBlock + static_cast<std::int64_t>(site);
+}
+
+// Residual projections start smaller, so that the sum over all of them does not grow with depth.
+double residual_deviation(const Shape& shape) {
+  return kInitialDeviation / std::sqrt(2.0 * static_cast<double>(shape.layers));
+}
+
+// GPT-2's layers keep weights as [in, out].
+std::shared_ptr<Projection> conv1d(std::int64_t in, std::int64_t out, double deviation) {
+  return std::make_shared<Projection>(ProjectionOptions{.in = in,
+                                                        .out = out,
+                                                        .layout = nn::WeightLayout::in_out,
+                                                        .bias = true,
+                                                        .deviation = deviation});
+}
+
+class Gpt2Attention final : public torch::nn::Module {
+ public:
+  Gpt2Attention(const Shape& shape, std::int64_t block)
+      : heads_(shape.heads),
+        weights_site_{shape.attention_dropout, site_number(block, BlockSite::weights)},
+        output_site_{shape.dropout, site_number(block, BlockSite::attention)},
+        c_attn_(conv1d(shape.width, 3 * shape.width, kInitialDeviation)),
+        c_proj_(conv1d(shape.width, shape.width, residual_deviation(shape))) {
+    register_module("c_attn", c_attn_);
+    register_module("c_proj", c_proj_);
+  }
+
+  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
+    const std::vector<at::Tensor> parts = c_attn_->forward(x).chunk(3, -1);
+    const at::Tensor mixed =
+        nn::attention(split_heads(parts[0], heads_),
+                      split_heads(parts[1], heads_),
+                      split_heads(parts[2], heads_),
+                      {.dropout = site_if(is_training(), weights_site_), .random = random});
+    return nn::dropout(
+        c_proj_->forward(join_heads(mixed)), site_if(is_training(), output_site_), random);
+  }
+
+ private:
+  std::int64_t heads_;
+  nn::DropoutSite weights_site_;
+  nn::DropoutSite output_site_;
+  std::shared_ptr<Projection> c_attn_;
+  std::shared_ptr<Projection> c_proj_;
+};
+
+class Gpt2Mlp final : public torch::nn::Module {
+ public:
+  Gpt2Mlp(const Shape& shape, std::int64_t block)
+      : site_{shape.dropout, site_number(block, BlockSite::mlp)},
+        c_fc_(conv1d(shape.width, shape.hidden, kInitialDeviation)),
+        c_proj_(conv1d(shape.hidden, shape.width, residual_deviation(shape))) {
+    register_module("c_fc", c_fc_);
+    register_module("c_proj", c_proj_);
+  }
+
+  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
+    const at::Tensor y = c_proj_->forward_gelu(c_fc_->forward(x));
+    return nn::dropout(y, site_if(is_training(), site_), random);
+  }
+
+ private:
+  nn::DropoutSite site_;
+  std::shared_ptr<Projection> c_fc_;
+  std::shared_ptr<Projection> c_proj_;
+};
+
+class Gpt2Block final : public torch::nn::Module {
+ public:
+  Gpt2Block(const Shape& shape, std::int64_t block)
+      : ln_1_(std::make_shared<LayerNorm>(shape.width, shape.epsilon)),
+        attn_(std::make_shared<Gpt2Attention>(shape, block)),
+        ln_2_(std::make_shared<LayerNorm>(shape.width, shape.epsilon)),
+        mlp_(std::make_shared<Gpt2Mlp>(shape, block)) {
+    register_module("ln_1", ln_1_);
+    register_module("attn", attn_);
+    register_module("ln_2", ln_2_);
+    register_module("mlp", mlp_);
+  }
+
+  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
+    const at::Tensor y = x + sheaf::forward(*attn_, ln_1_->forward(x), nn::Randomness(random));
+    return y + sheaf::forward(*mlp_, ln_2_->forward(y), nn::Randomness(random));
+  }
+
+ private:
+  std::shared_ptr<LayerNorm> ln_1_;
+  std::shared_ptr<Gpt2Attention> attn_;
+  std::shared_ptr<LayerNorm> ln_2_;
+  std::shared_ptr<Gpt2Mlp> mlp_;
+};
+
+class Gpt2 final : public Model {
+ public:
+  explicit Gpt2(const Shape& shape)
+      : shape_(shape),
+        wte_(std::make_shared<Embedding>(shape.vocabulary, shape.width)),
+        wpe_(std::make_shared<Embedding>(shape.context, shape.width)),
+        ln_f_(std::make_shared<LayerNorm>(shape.width, shape.epsilon)) {
+    const auto transformer = register_module("transformer", std::make_shared<Folder>());
+    transformer->register_module("wte", wte_);
+    transformer->register_module("wpe", wpe_);
+    const auto h = transformer->register_module("h", std::make_shared<Folder>());
+    for (std::int64_t i = 0; i < shape.layers; ++i) {
+      blocks_.push_back(
+          h->register_module(std::to_string(i), std::make_shared<Gpt2Block>(shape, i)));
+    }
+    transformer->register_module("ln_f", ln_f_);
+  }
+
+  at::Tensor forward(const at::Tensor& inputs,
+                     const at::Tensor& targets,
+                     const Pass& pass) override {
+    check_texts(inputs, targets, shape_);
+    const at::Tensor positions = wpe_->weight.narrow(0, 0, inputs.size(1));
+    at::Tensor x = nn::dropout(wte_->forward(inputs) + positions,
+                               site_if(is_training(), {shape_.dropout, kEmbeddingSite}),
+                               pass.random);
+    // A copy of what is random goes along: a block may be run again after this call has ended.
+    for (const auto& block : blocks_) x = sheaf::forward(*block, x, nn::Randomness(pass.random));
+    const at::Tensor part = part_for_head(x, targets, pass.logits);
+    return loss_or_logits(ln_f_->forward(part), wte_->weight, targets);
+  }
+
+  [[nodiscard]] Cost cost() const override { return cost_of(shape_); }
+  [[nodiscard]] const Shape& shape() const override { return shape_; }
+  [[nodiscard]] std::vector<std::string> blocks() const override {
+    std::vector<std::string> names;
+    names.reserve(blocks_.size());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      names.push_back(fmt::format("transformer.h.{}", i));
+    }
+    return names;
+  }
+
+ private:
+  Shape shape_;
+  std::shared_ptr<Embedding> wte_;
+  std::shared_ptr<Embedding> wpe_;
+  std::vector<std::shared_ptr<Gpt2Block>> blocks_;
+  std::shared_ptr<LayerNorm> ln_f_;
+};
+
+}  // namespace
+
+std::shared_ptr<Model> build_gpt2(const Shape& shape) { return std::make_shared<Gpt2>(shape); }
+
+}  // namespace sheaf::models

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "sheaf/models/model.h"
+#include "sheaf/models/options.h"
+
+// What all language models do before their first block and after their last.
+
+namespace sheaf::models {
+
+/// Throws UsageError unless inputs are texts that the model can read, and targets, where defined,
+/// have their shape. On the CPU tokens are checked, too; elsewhere that would mean to wait.
+void check_texts(const at::Tensor& inputs, const at::Tensor& targets, const Shape& shape);
+
+/// Returns the part of [texts, length, width] that the head needs: all of it for a loss and for all
+/// logits, else [texts, width] of the last tokens.
+[[nodiscard]] at::Tensor part_for_head(const at::Tensor& x,
+                                       const at::Tensor& targets,
+                                       Logits logits);
+
+/// Returns the sum of the losses, or logits where there are no targets. `weight` is the head's,
+/// [vocabulary, width].
+[[nodiscard]] at::Tensor loss_or_logits(const at::Tensor& x,
+                                        const at::Tensor& weight,
+                                        const at::Tensor& targets);
+
+}  // namespace sheaf::models

@@ -1,0 +1,35 @@
+#include "sheaf/models/model.h"
+
+#include "models/classifiers.h"
+#include "models/gpt2.h"
+#include "models/llama.h"
+#include "sheaf/nn/attention.h"
+
+namespace sheaf::models {
+namespace {
+
+std::shared_ptr<Model> build_shape(const Shape& shape) {
+  switch (shape.family) {
+    case Family::gpt2:
+      return build_gpt2(shape);
+    case Family::llama:
+      return build_llama(shape);
+    case Family::cnn:
+      return build_cnn(shape);
+    case Family::mlp:
+      return build_mlp(shape);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<Model> build(const ModelOptions& options) {
+  const Shape shape = resolve(options);
+  if (shape.attention != nn::AttentionKernel::automatic) {
+    nn::prefer_attention_kernel(shape.attention);
+  }
+  return build_shape(shape);
+}
+
+}  // namespace sheaf::models

@@ -1,0 +1,106 @@
+#include "sheaf/nn/attention.h"
+
+#include <ATen/Context.h>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/softmax.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "cpu_attention.h"
+#include "sheaf/base/error.h"
+
+namespace sheaf::nn {
+namespace {
+
+void check_shapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const bool fits = q.dim() == 4 && k.dim() == 4 && k.sizes() == v.sizes() &&
+                    q.size(0) == k.size(0) && q.size(2) == k.size(2) && q.size(3) == k.size(3) &&
+                    k.size(1) > 0 && q.size(1) % k.size(1) == 0;
+  if (fits) return;
+  throw UsageError(fmt::format(
+      "attention needs q, k and v [batch, heads, length, size], with as many heads of q "
+      "for each of k and v, got {}, {} and {}",
+      fmt::streamed(q.sizes()),
+      fmt::streamed(k.sizes()),
+      fmt::streamed(v.sizes())));
+}
+
+/// Returns `x` with each head repeated until there are `num_heads`.
+at::Tensor with_heads(const at::Tensor& x, std::int64_t num_heads) {
+  return x.size(1) == num_heads ? x : x.repeat_interleave(num_heads / x.size(1), 1);
+}
+
+/// Makes all weights, so that each can be dropped by its place.
+at::Tensor explicit_attention(const at::Tensor& q,
+                              const at::Tensor& k,
+                              const at::Tensor& v,
+                              const AttentionOptions& options) {
+  const std::int64_t length = q.size(2);
+  const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
+  at::Tensor scores = at::matmul(q * scale, with_heads(k, q.size(1)).transpose(-1, -2));
+  if (options.causal) {
+    const at::Tensor later = at::ones({length, length}, q.options().dtype(at::kBool)).triu(1);
+    scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
+  }
+  const at::Tensor weights = scores.softmax(-1);
+  return at::matmul(dropout(weights, options.dropout, options.random), with_heads(v, q.size(1)));
+}
+
+at::SDPBackend backend_of(AttentionKernel kernel) {
+  switch (kernel) {
+    case AttentionKernel::automatic:
+    case AttentionKernel::flash:
+      return at::SDPBackend::flash_attention;
+    case AttentionKernel::cudnn:
+      return at::SDPBackend::cudnn_attention;
+    case AttentionKernel::efficient:
+      return at::SDPBackend::efficient_attention;
+    case AttentionKernel::plain:
+      return at::SDPBackend::math;
+  }
+  throw UsageError("unknown attention kernel");
+}
+
+}  // namespace
+
+void prefer_attention_kernel(AttentionKernel kernel) {
+  // ATen's own order, from which the preferred one is moved to the front.
+  std::vector<at::SDPBackend> order{at::SDPBackend::flash_attention,
+                                    at::SDPBackend::efficient_attention,
+                                    at::SDPBackend::math,
+                                    at::SDPBackend::cudnn_attention,
+                                    at::SDPBackend::overrideable};
+  const at::SDPBackend first = backend_of(kernel);
+  std::stable_partition(order.begin(), order.end(), [&](auto each) { return each == first; });
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(order.size());
+  for (const at::SDPBackend each : order) numbers.push_back(static_cast<std::int64_t>(each));
+  at::globalContext().setSDPPriorityOrder(numbers);
+}
+
+at::Tensor attention(const at::Tensor& q,
+                     const at::Tensor& k,
+                     const at::Tensor& v,
+                     const AttentionOptions& options) {
+  check_shapes(q, k, v);
+  if (options.dropout.probability > 0) return explicit_attention(q, k, v, options);
+  if (has_cpu_attention(q, k, v)) return cpu_attention(q, k, v, options.causal);
+  return at::scaled_dot_product_attention(q,
+                                          k,
+                                          v,
+                                          /*attn_mask=*/{},
+                                          /*dropout_p=*/0.0,
+                                          options.causal,
+                                          /*scale=*/{},
+                                          /*enable_gqa=*/k.size(1) != q.size(1));
+}
+
+}  // namespace sheaf::nn

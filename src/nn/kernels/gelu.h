@@ -1,0 +1,16 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sheaf::nn {
+
+/// Says whether the functions below take `x`: fp32 on a CPU.
+[[nodiscard]] bool has_gelu_kernel(const at::Tensor& x);
+
+/// Returns gelu(x, tanh) without recording it.
+[[nodiscard]] at::Tensor gelu_of(const at::Tensor& x);
+
+/// Returns the gradient of `x` from that of gelu_of(x).
+[[nodiscard]] at::Tensor gelu_gradient(const at::Tensor& x, const at::Tensor& gradient);
+
+}  // namespace sheaf::nn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sheaf::nn {
+
+/// Rows of fp32 numbers that start `stride` elements apart.
+struct Matrix {
+  float* data = nullptr;
+  std::int64_t stride = 0;
+
+  [[nodiscard]] Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
+};
+
+/// c = a b + beta c, where c is [m, n] and the inner dim is k. A matrix that is transposed lies in
+/// memory as its transpose.
+struct Product {
+  Matrix a;
+  Matrix b;
+  Matrix c;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  float beta = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+/// Says whether LibTorch's library has a BLAS that multiply() can call.
+[[nodiscard]] bool has_gemm();
+
+/// Multiplies small matrices without an operator's cost, by the BLAS that LibTorch brings.
+void multiply(const Product& product);
+
+}  // namespace sheaf::nn

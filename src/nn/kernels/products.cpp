@@ -1,0 +1,54 @@
+#include "products.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+
+#include <optional>
+#include <string_view>
+
+namespace sheaf::nn {
+namespace {
+
+using Pointwise = at::Tensor(const at::Tensor& x,
+                             const at::Tensor& w,
+                             const std::optional<at::Tensor>& bias,
+                             std::string_view after,
+                             c10::List<std::optional<at::Scalar>> scalars,
+                             std::optional<std::string_view> algorithm);
+using PointwiseHandle = c10::TypedOperatorHandle<Pointwise>;
+
+/// Returns nothing where LibTorch was built without oneDNN.
+const std::optional<PointwiseHandle>& one_dnn() {
+  static const auto kFound = []() -> std::optional<PointwiseHandle> {
+    const auto found = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
+    if (!found || !found->hasKernelForDispatchKey(c10::DispatchKey::CPU)) return std::nullopt;
+    return found->typed<Pointwise>();
+  }();
+  return kFound;
+}
+
+bool is_plain_fp32(const at::Tensor& x) {
+  return x.is_cpu() && x.scalar_type() == at::kFloat && x.layout() == at::kStrided && x.numel() > 0;
+}
+
+/// oneDNN's operator has no derivative, so it must not be where one is recorded.
+bool is_recorded(const at::Tensor& x, const at::Tensor& w) {
+  return at::GradMode::is_enabled() && (x.requires_grad() || w.requires_grad());
+}
+
+}  // namespace
+
+at::Tensor times_transposed(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+  if (!one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || is_recorded(x, w)) {
+    return at::linear(x, w, bias);
+  }
+  const auto added = bias.defined() ? std::optional(bias) : std::nullopt;
+  return one_dnn()->call(x, w, added, "none", c10::List<std::optional<at::Scalar>>(), "");
+}
+
+at::Tensor transposed_times(const at::Tensor& a, const at::Tensor& b) { return at::mm(a.t(), b); }
+
+}  // namespace sheaf::nn

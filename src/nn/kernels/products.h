@@ -1,0 +1,16 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sheaf::nn {
+
+/// Returns x w^T + bias for matrices; an undefined `bias` adds nothing. In fp32 on CPUs oneDNN
+/// computes it, which is faster there than the BLAS behind LibTorch's own products.
+[[nodiscard]] at::Tensor times_transposed(const at::Tensor& x,
+                                          const at::Tensor& w,
+                                          const at::Tensor& bias = {});
+
+/// Returns a^T b for matrices. By the BLAS: oneDNN would copy `a` first, which costs what it gains.
+[[nodiscard]] at::Tensor transposed_times(const at::Tensor& a, const at::Tensor& b);
+
+}  // namespace sheaf::nn

@@ -1,0 +1,195 @@
+#include "sheaf/nn/linear_cross_entropy.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "kernels/cross_entropy.h"
+#include "kernels/products.h"
+#include "sheaf/base/error.h"
+
+namespace sheaf::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Inputs {
+  at::Tensor hidden;
+  /// Without padding.
+  at::Tensor weight;
+  at::Tensor targets;
+};
+
+/// What is undefined is not wanted.
+struct Gradients {
+  at::Tensor hidden;
+  /// With padding.
+  at::Tensor weight;
+};
+
+/// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy.
+std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
+  const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 26;
+  constexpr std::int64_t kFewest = 64;
+  return std::max(elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest, kFewest);
+}
+
+/// Adds up the weight's gradient over the chunks, in fp32 at least.
+class WeightGradient {
+ public:
+  WeightGradient(const at::Tensor& weight, const at::Tensor& result) : result_(result) {
+    if (!result.defined()) return;
+    real_ = result.narrow(0, 0, weight.size(0));
+    result.narrow(0, weight.size(0), result.size(0) - weight.size(0)).zero_();
+    is_wide_ = result.scalar_type() == at::kFloat || result.scalar_type() == at::kDouble;
+  }
+
+  void add(const at::Tensor& of_logits, const at::Tensor& hidden) {
+    if (!result_.defined()) return;
+    if (is_wide_ && is_first_) {
+      at::mm_out(real_, of_logits.t(), hidden);
+    } else if (is_wide_) {
+      real_.addmm_(of_logits.t(), hidden);
+    } else if (is_first_) {
+      sum_ = transposed_times(of_logits, hidden).to(at::kFloat);
+    } else {
+      sum_.add_(transposed_times(of_logits, hidden));
+    }
+    is_first_ = false;
+  }
+
+  void finish() {
+    if (!result_.defined()) return;
+    if (is_first_) real_.zero_();
+    if (sum_.defined()) real_.copy_(sum_);
+  }
+
+ private:
+  at::Tensor result_;
+  at::Tensor real_;
+  at::Tensor sum_;
+  bool is_wide_ = false;
+  bool is_first_ = true;
+};
+
+/// Returns the loss as an fp64 scalar and fills the gradients.
+at::Tensor run_chunks(const Inputs& in, std::int64_t chunk_rows, const Gradients& out) {
+  at::Tensor loss = at::zeros({}, in.hidden.options().dtype(at::kDouble));
+  WeightGradient of_weight(in.weight, out.weight);
+  const bool with_gradient = out.hidden.defined() || out.weight.defined();
+  const std::int64_t rows = in.hidden.size(0);
+  for (std::int64_t begin = 0; begin < rows; begin += chunk_rows) {
+    const std::int64_t size = std::min(chunk_rows, rows - begin);
+    const at::Tensor hidden = in.hidden.narrow(0, begin, size);
+    const ChunkLoss chunk = cross_entropy_of_chunk(
+        {times_transposed(hidden, in.weight), in.targets.narrow(0, begin, size), kIgnoredTarget},
+        with_gradient);
+    loss += chunk.loss;
+    if (out.hidden.defined()) {
+      out.hidden.narrow(0, begin, size).copy_(times_transposed(chunk.gradient, in.weight.t()));
+    }
+    of_weight.add(chunk.gradient, hidden);
+  }
+  of_weight.finish();
+  return loss;
+}
+
+/// Returns `gradient` times the scalar `by`, in place if no later pass needs it.
+at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by) {
+  if (!gradient.defined()) return {};
+  const at::Tensor factor = by.to(gradient.scalar_type());
+  return torch::autograd::get_current_graph_task_keep_graph() ? gradient * factor
+                                                              : gradient.mul_(factor);
+}
+
+/// How a pass is made.
+struct Pass {
+  std::int64_t chunk_rows = 1;
+  bool wants_hidden = false;
+  bool wants_weight = false;
+};
+
+struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
+  static at::Tensor forward(AutogradContext* context,
+                            const at::Tensor& hidden,
+                            const at::Tensor& weight,
+                            const Inputs& in,
+                            const Pass& pass) {
+    const Gradients gradients{pass.wants_hidden ? at::empty_like(in.hidden) : at::Tensor(),
+                              pass.wants_weight ? at::empty_like(weight) : at::Tensor()};
+    const at::Tensor loss = run_chunks(in, pass.chunk_rows, gradients);
+    context->save_for_backward({gradients.hidden, gradients.weight});
+    return loss.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    if (at::GradMode::is_enabled()) {
+      throw UsageError("linear_cross_entropy has no second derivative: do without create_graph");
+    }
+    const variable_list saved = context->get_saved_variables();
+    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}};
+  }
+};
+
+void check_targets(const at::Tensor& targets, std::int64_t vocabulary) {
+  if (!targets.is_cpu()) return;
+  const at::Tensor dense = targets.contiguous();
+  const auto* const begin = dense.const_data_ptr<std::int64_t>();
+  const auto* const end = begin + dense.numel();
+  const auto* const wrong = std::find_if(begin, end, [&](std::int64_t target) {
+    return target != kIgnoredTarget && (target < 0 || target >= vocabulary);
+  });
+  if (wrong == end) return;
+  throw UsageError(fmt::format("target {} of row {} is not in the vocabulary of {} tokens",
+                               *wrong,
+                               wrong - begin,
+                               vocabulary));
+}
+
+void check_shapes(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets) {
+  if (hidden.dim() == 2 && weight.dim() == 2 && targets.dim() == 1 &&
+      hidden.size(1) == weight.size(1) && hidden.size(0) == targets.size(0) &&
+      targets.scalar_type() == at::kLong) {
+    return;
+  }
+  throw UsageError(
+      fmt::format("linear_cross_entropy needs hidden [rows, width], weight [vocabulary, width] and "
+                  "int64 targets [rows], got {}, {} and {} of {}",
+                  fmt::streamed(hidden.sizes()),
+                  fmt::streamed(weight.sizes()),
+                  fmt::streamed(targets.sizes()),
+                  c10::toString(targets.scalar_type())));
+}
+
+}  // namespace
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden,
+                                const at::Tensor& weight,
+                                const at::Tensor& targets,
+                                const LinearCrossEntropyOptions& options) {
+  check_shapes(hidden, weight, targets);
+  const std::int64_t vocabulary = options.vocabulary < 0 ? weight.size(0) : options.vocabulary;
+  if (vocabulary > weight.size(0)) {
+    throw UsageError(fmt::format(
+        "a weight of {} rows has no vocabulary of {} tokens", weight.size(0), vocabulary));
+  }
+  check_targets(targets, vocabulary);
+  const std::int64_t chunk_rows =
+      options.chunk_rows > 0 ? options.chunk_rows : default_chunk_rows(hidden, vocabulary);
+  const bool is_on = at::GradMode::is_enabled();
+  return LinearCrossEntropy::apply(
+      hidden,
+      weight,
+      Inputs{hidden.detach().contiguous(), weight.detach().narrow(0, 0, vocabulary), targets},
+      Pass{chunk_rows, is_on && hidden.requires_grad(), is_on && weight.requires_grad()});
+}
+
+}  // namespace sheaf::nn

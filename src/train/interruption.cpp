@@ -1,0 +1,68 @@
+#include "sheaf/train/interruption.h"
+
+#include <csignal>
+#include <cstring>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace sheaf::train {
+namespace {
+
+constexpr std::array<int, 2> kWatched = {SIGINT, SIGTERM};
+
+// A signal handler sees nothing but variables like these.
+std::atomic<int> first_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
+
+std::mutex mutex;
+int num_watches = 0;
+std::array<struct sigaction, kWatched.size()> previous;
+
+void handle(int number) {
+  int none = 0;
+  if (first_signal.compare_exchange_strong(none, number)) return;
+  // It is blocked while it is handled, so it ends the process when this function returns.
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  ::sigaction(number, &plain, nullptr);
+  ::raise(number);
+}
+
+void install(std::size_t i) {
+  ::sigaction(kWatched[i], nullptr, &previous[i]);
+  if (previous[i].sa_handler == SIG_IGN) return;
+  struct sigaction watching {};
+  watching.sa_handler = handle;
+  watching.sa_flags = SA_RESTART;
+  sigemptyset(&watching.sa_mask);
+  ::sigaction(kWatched[i], &watching, nullptr);
+}
+
+}  // namespace
+
+InterruptionWatch::InterruptionWatch() {
+  const std::lock_guard lock(mutex);
+  if (num_watches++ > 0) return;
+  first_signal = 0;
+  for (std::size_t i = 0; i < kWatched.size(); ++i) install(i);
+}
+
+InterruptionWatch::~InterruptionWatch() {
+  const std::lock_guard lock(mutex);
+  if (--num_watches > 0) return;
+  for (std::size_t i = 0; i < kWatched.size(); ++i) ::sigaction(kWatched[i], &previous[i], nullptr);
+}
+
+std::optional<int> InterruptionWatch::requested() const {
+  const int number = first_signal;
+  return number == 0 ? std::nullopt : std::optional(number);
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+}  // namespace sheaf::train

@@ -1,0 +1,75 @@
+#include "sheaf/train/options.h"
+
+#include <fmt/format.h>
+
+#include "sheaf/base/error.h"
+#include "sheaf/sharding/strategy.h"
+#include "sheaf/train/baseline.h"
+#include "sheaf/train/plan.h"
+
+namespace sheaf::train {
+namespace {
+
+void check_precision(const RunOptions& options) {
+  const bool on_cpu = options.comm.device == comm::DeviceKind::cpu;
+  if (on_cpu && options.precision.compute == Compute::tf32) {
+    throw UsageError("precision.compute = tf32 needs comm.device = cuda; on the CPU take fp32");
+  }
+}
+
+void check_mesh(const RunOptions& options, const sharding::Strategy& strategy) {
+  if (options.mesh.replicate > 1 && !strategy.hybrid) {
+    throw UsageError(
+        fmt::format("mesh.replicate = {} makes copies of a sharded model, which needs a hybrid "
+                    "strategy: shard.stage = \"hybrid:{}\"",
+                    options.mesh.replicate,
+                    options.shard.stage));
+  }
+  if (options.mesh.shard == 0) throw UsageError("mesh.shard must be at least 1, or -1, not 0");
+}
+
+void check_optimizer(const OptimizerSection& optimizer) {
+  if (optimizer.nesterov && optimizer.kind == OptimizerKind::sgd && optimizer.momentum == 0) {
+    throw UsageError("optimizer.nesterov needs optimizer.momentum above 0");
+  }
+}
+
+}  // namespace
+
+data::Data open_data(const RunOptions& options) {
+  const models::Shape shape = models::resolve(options.model);
+  const bool is_images = options.data.source == data::Source::mnist;
+  if (is_images == shape.is_language_model()) {
+    throw UsageError(fmt::format("model.preset = {} learns {}, but data.source = {} has {}",
+                                 options.model.preset,
+                                 shape.is_language_model() ? "texts" : "images",
+                                 enum_name(options.data.source),
+                                 is_images ? "images" : "texts"));
+  }
+  data::Data data = data::open(options.data,
+                               {.context = shape.context,
+                                .vocabulary = shape.vocabulary,
+                                .seed = static_cast<std::uint64_t>(options.train.seed)});
+  if (data.info.vocabulary > shape.vocabulary) {
+    throw UsageError(fmt::format("model.vocabulary must be at least {}, which the data has, not {}",
+                                 data.info.vocabulary,
+                                 shape.vocabulary));
+  }
+  return data;
+}
+
+void check(const RunOptions& options, int ranks) {
+  const sharding::Strategy strategy = sharding::parse_strategy(options.shard.stage);
+  check_mesh(options, strategy);
+  check_precision(options);
+  check_optimizer(options.optimizer);
+  if (options.shard.prefetch && options.shard.max_gathered < 2) {
+    throw UsageError(
+        "shard.max_gathered = 1 leaves no room for the next unit: set shard.prefetch = false");
+  }
+  const data::Data data = open_data(options);
+  static_cast<void>(plan_run(options, *data.training, ranks));
+  if (!options.log.baseline.empty()) static_cast<void>(read_baseline(options.log.baseline));
+}
+
+}  // namespace sheaf::train

@@ -1,0 +1,75 @@
+#include "sheaf/train/parallelize.h"
+
+#include "comm/environment.h"
+#include "sheaf/sharding/shard.h"
+#include "sheaf/sharding/strategy.h"
+
+namespace sheaf::train {
+namespace {
+
+std::optional<at::ScalarType> compute_type(Compute compute) {
+  switch (compute) {
+    case Compute::bf16:
+      return at::kBFloat16;
+    case Compute::fp16:
+      return at::kHalf;
+    case Compute::fp32:
+    case Compute::tf32:
+      break;
+  }
+  return std::nullopt;
+}
+
+at::ScalarType reduce_type(Reduce reduce) {
+  switch (reduce) {
+    case Reduce::bf16:
+      return at::kBFloat16;
+    case Reduce::fp16:
+      return at::kHalf;
+    case Reduce::fp32:
+      break;
+  }
+  return at::kFloat;
+}
+
+sharding::WrapOptions wrap_of(const models::Model& model, const ShardSection& options) {
+  if (options.min_parameters > 0) return {.min_parameters = options.min_parameters};
+  return {.names = model.blocks()};
+}
+
+}  // namespace
+
+at::Device device_of(const comm::InitOptions& options) {
+  if (options.device == comm::DeviceKind::cpu) return at::kCPU;
+  const comm::Place place = comm::read_environment(comm::process_variable);
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank)};
+}
+
+comm::Mesh make_mesh(const MeshOptions& options, const comm::Group& world) {
+  return {world, {{"replicate", options.replicate}, {"shard", options.shard}}};
+}
+
+sharding::State parallelize(models::Model& model,
+                            const RunOptions& options,
+                            const comm::Mesh& mesh) {
+  const sharding::Strategy strategy = sharding::parse_strategy(options.shard.stage);
+  ShardOptions shard_options{
+      .mesh = mesh,
+      .device = device_of(options.comm),
+      .stage = strategy.stage,
+      .policy = strategy.policy,
+      .buckets = {.cap = options.shard.bucket, .first_cap = options.shard.first_bucket},
+      .wrap = wrap_of(model, options.shard),
+      .precision = {.compute = compute_type(options.precision.compute),
+                    .reduce = reduce_type(options.precision.reduce)},
+      .wake = options.shard.wake,
+      .reshard_after_forward = strategy.reshard_after_forward,
+      .prefetch = options.shard.prefetch,
+      .max_gathered = options.shard.max_gathered,
+      .overlap = options.shard.overlap,
+      .no_sync = options.shard.no_sync,
+      .seed = static_cast<std::uint64_t>(options.train.seed)};
+  return shard(model, shard_options);
+}
+
+}  // namespace sheaf::train

@@ -1,0 +1,222 @@
+#include "sheaf/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "assembly.h"
+#include "sheaf/base/error.h"
+#include "sheaf/data/loader.h"
+#include "sheaf/models/generate.h"
+#include "sheaf/train/evaluate.h"
+#include "sheaf/train/interruption.h"
+#include "sheaf/train/memory_use.h"
+#include "sheaf/train/step.h"
+
+namespace sheaf::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+data::Loader make_loader(const RunOptions& options,
+                         const Assembly& parts,
+                         const data::Position& start) {
+  const comm::Group& world = parts.mesh.world();
+  return {parts.data.training,
+          {.rank = world.rank(),
+           .ranks = world.size(),
+           .global_batch = options.batch.global,
+           .partial_batches = parts.plan.partial_batches,
+           .seed = static_cast<std::uint64_t>(options.train.seed),
+           .shuffle = options.data.shuffle,
+           .workers = options.data.workers,
+           .prefetch = options.data.prefetch,
+           .device = parts.device,
+           .start = start}};
+}
+
+TrainStep make_step(const RunOptions& options, const Assembly& parts) {
+  return {{.model = parts.model,
+           .state = parts.state,
+           .optimizer = parts.optimizer,
+           .group = parts.mesh.world(),
+           .scaler = parts.scaler},
+          {.schedule = parts.plan.schedule,
+           .micro_batch = parts.plan.micro_batch,
+           .clip = options.optimizer.clip,
+           .seed = static_cast<std::uint64_t>(options.train.seed)}};
+}
+
+/// One run, from the first step to the summary.
+class Trainer {
+ public:
+  Trainer(const RunOptions& options, const comm::Group& world, const Hooks& hooks)
+      : options_(options),
+        hooks_(hooks),
+        world_(world),
+        parts_(assemble(options, world)),
+        info_(describe_run(options, parts_)),
+        progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
+        clock_(parts_.device, world),
+        step_(make_step(options, parts_)) {}
+
+  Summary run() {
+    restore();
+    tell([&](Sink& sink) { sink.start(info_); });
+    data::Loader loader = make_loader(options_, parts_, progress_.position);
+    while (progress_.step < parts_.plan.steps && take_step(loader)) after_step();
+    finish();
+    return summary_;
+  }
+
+ private:
+  template <class Tell>
+  void tell(const Tell& what) {
+    if (world_.rank() != 0) return;
+    for (const auto& sink : hooks_.sinks) what(*sink);
+  }
+
+  void restore() {
+    if (hooks_.checkpointer) static_cast<void>(hooks_.checkpointer->restore(progress_));
+    info_.first_step = progress_.step;
+    tracker_.emplace(info_,
+                     TrackerOptions{.warm_up = options_.log.warm_up,
+                                    .price_per_hour = options_.log.price_per_hour});
+  }
+
+  /// Returns false, without a step, where a rank was asked to stop.
+  bool take_step(data::Loader& loader) {
+    const Clock::time_point began = Clock::now();
+    clock_.start();
+    const data::Batch batch = loader.next();
+    clock_.mark(Phase::data_wait);
+    const int signal = hooks_.stop_signal ? hooks_.stop_signal() : 0;
+    const BatchTotals totals = count_batch(batch, signal != 0, world_);
+    if (totals.stop) {
+      summary_.interrupted = describe_signal(signal);
+      return false;
+    }
+    const StepResult result = step_.run(batch, totals, progress_.step, clock_);
+    const PhaseTimes phases = clock_.finish();
+    ++progress_.step;
+    progress_.position = batch.next;
+    epoch_ended_ = batch.next.epoch > batch.position.epoch;
+    record(result, batch, totals, {phases, Clock::now() - began});
+    return true;
+  }
+
+  struct Times {
+    PhaseTimes phases;
+    Seconds step;
+  };
+
+  void record(const StepResult& result,
+              const data::Batch& batch,
+              const BatchTotals& totals,
+              const Times& times) {
+    const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
+    if (!std::isfinite(result.loss) && !result.skipped) {
+      throw Error(fmt::format(
+          "the loss of step {} is {}, with learning rate {:.3g}: a lower rate, a longer warm-up or "
+          "clipping may help",
+          progress_.step,
+          result.loss,
+          rate));
+    }
+    const StepRecord step{.step = progress_.step,
+                          .epoch = batch.position.epoch,
+                          .loss = result.loss,
+                          .learning_rate = rate,
+                          .gradient_norm = result.gradient_norm,
+                          .items = totals.targets,
+                          .sample_hash = totals.sample_hash,
+                          .time = times.step,
+                          .phases = times.phases,
+                          .memory = measure_memory(parts_.device),
+                          .skipped = result.skipped};
+    if (summary_.steps++ == 0) summary_.first_loss = result.loss;
+    summary_.last_loss = result.loss;
+    epoch_time_ += times.step;
+    tracker_->add(step);
+    tell([&](Sink& sink) { sink.step(step, tracker_->progress()); });
+  }
+
+  void after_step() {
+    if (epoch_ended_) summary_.epochs.push_back(std::exchange(epoch_time_, Seconds{0}));
+    const bool last = progress_.step == parts_.plan.steps;
+    const std::int64_t every = options_.train.evaluate_every;
+    const bool due = every > 0 ? progress_.step % every == 0 : epoch_ended_;
+    if (due && !last) judge();
+    if (hooks_.checkpointer && !last) hooks_.checkpointer->step_done(progress_, false);
+  }
+
+  void judge() {
+    if (!options_.train.evaluate || parts_.data.evaluation == nullptr) return;
+    EvaluationRecord record = evaluate(*parts_.model,
+                                       parts_.data.evaluation,
+                                       world_,
+                                       {.micro_batch = parts_.plan.micro_batch,
+                                        .samples = options_.train.evaluate_samples,
+                                        .classify = !parts_.shape.is_language_model(),
+                                        .device = parts_.device});
+    record.step = progress_.step;
+    record.epoch = progress_.position.epoch;
+    tracker_->add_pause(record.time);
+    summary_.evaluation = record;
+    tell([&](Sink& sink) { sink.evaluation(record); });
+  }
+
+  void write_sample() {
+    if (options_.train.sample_tokens == 0 || parts_.data.tokenizer == nullptr) return;
+    const Clock::time_point began = Clock::now();
+    const auto& tokenizer = *parts_.data.tokenizer;
+    const auto tokens = models::generate(*parts_.model,
+                                         tokenizer.encode(options_.train.sample_prompt),
+                                         {.max_new_tokens = options_.train.sample_tokens,
+                                          .temperature = options_.train.sample_temperature,
+                                          .seed = static_cast<std::uint64_t>(options_.train.seed)});
+    tracker_->add_pause(Clock::now() - began);
+    const std::string text = options_.train.sample_prompt + tokenizer.decode(tokens);
+    tell([&](Sink& sink) { sink.sample(progress_.step, text); });
+  }
+
+  void finish() {
+    if (hooks_.checkpointer) hooks_.checkpointer->step_done(progress_, true);
+    if (summary_.interrupted.empty()) {
+      judge();
+      write_sample();
+    }
+    summary_.progress = tracker_->progress();
+    summary_.phases = tracker_->phases();
+    summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
+    tell([&](Sink& sink) { sink.end(summary_); });
+  }
+
+  static std::string describe_signal(int signal) {
+    if (signal == 0) return "asked to stop by another rank";
+    return "interrupted by " + signal_name(signal);
+  }
+
+  const RunOptions& options_;
+  const Hooks& hooks_;
+  comm::Group world_;
+  Assembly parts_;
+  RunInfo info_;
+  TrainingState progress_;
+  PhaseClock clock_;
+  TrainStep step_;
+  std::optional<Tracker> tracker_;
+  Summary summary_;
+  bool epoch_ended_ = false;
+  Seconds epoch_time_{0};
+};
+
+}  // namespace
+
+Summary run(const RunOptions& options, const comm::Group& world, const Hooks& hooks) {
+  return Trainer(options, world, hooks).run();
+}
+
+}  // namespace sheaf::train

@@ -1,0 +1,123 @@
+// The CPU kernels as compiled for every processor that this one can stand for.
+#include <torch/nn.h>
+
+#include "nn/kernels/cpu.h"
+#include "nn/kernels/gemm.h"
+#include "outcome.h"
+
+namespace sheaf::nn {
+namespace {
+
+class Kernels : public ::testing::TestWithParam<CpuKernels> {};
+INSTANTIATE_TEST_SUITE_P(Processors,
+                         Kernels,
+                         ::testing::ValuesIn(cpu_kernels()),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+at::Tensor numbers(std::int64_t size) { return at::linspace(-12, 12, size, at::kFloat); }
+
+TEST_P(Kernels, ComputeGelu) {
+  const at::Tensor x = numbers(1003), y = at::empty_like(x), gradient = at::empty_like(x);
+  const at::Tensor ones = at::ones_like(x);
+  GetParam().gelu(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), {0, 1003});
+  GetParam().gelu_gradient(x.const_data_ptr<float>(),
+                           ones.const_data_ptr<float>(),
+                           gradient.mutable_data_ptr<float>(),
+                           {0, 1003});
+  const at::Tensor wide = x.to(at::kDouble);
+  expect_near(y, at::gelu(wide, "tanh"), 2e-7);
+  expect_near(gradient, at::gelu_backward(ones.to(at::kDouble), wide, "tanh"), 1e-6);
+}
+
+TEST_P(Kernels, ComputeSwiGlu) {
+  const at::Tensor x = numbers(1003), up = x.flip(0), y = at::empty_like(x);
+  GetParam().swiglu({.gate = x.const_data_ptr<float>(),
+                     .up = up.const_data_ptr<float>(),
+                     .output = y.mutable_data_ptr<float>()},
+                    {0, 1003});
+  expect_near(y, at::silu(x.to(at::kDouble)) * up, 3e-7);
+}
+
+TEST_P(Kernels, ComputeCrossEntropy) {
+  for (const std::int64_t vocabulary : {1, 15, 16, 17, 511, 513, 3001}) {
+    const at::Tensor logits = at::randn({3, vocabulary}) * 8;
+    const at::Tensor targets = at::tensor({vocabulary - 1, std::int64_t{-100}, std::int64_t{0}});
+    const at::Tensor softmax = logits.to(at::kDouble).softmax(1);
+    const at::Tensor losses = at::full({3}, -1, at::kDouble);
+    at::Tensor gradients = softmax - at::one_hot(targets.clamp_min(0), vocabulary);
+    gradients[1] = 0;
+    GetParam().cross_entropy({.logits = logits.mutable_data_ptr<float>(),
+                              .vocabulary = vocabulary,
+                              .targets = targets.const_data_ptr<std::int64_t>(),
+                              .losses = losses.mutable_data_ptr<double>()},
+                             {0, 3});
+    expect_near(logits, gradients, 5e-7);
+    EXPECT_NEAR(losses[0].item<double>(), -softmax[0][vocabulary - 1].log().item<double>(), 1e-6);
+    EXPECT_EQ(losses[1].item<double>(), 0);
+  }
+}
+
+TEST_P(Kernels, DropTheSameElements) {
+  const DropRule rule{.key = philox_key(1, 2), .step = 3, .threshold = 1U << 30, .scale = 2};
+  for (const bool is_double : {false, true}) {
+    const at::Tensor x = at::randn({3, 333}, is_double ? at::kDouble : at::kFloat);
+    const auto dropped = [&](const CpuKernels& kernels) {
+      at::Tensor y = at::empty_like(x);
+      const DropElements all{.input = x.const_data_ptr(),
+                             .output = y.mutable_data_ptr(),
+                             .num_samples = 3,
+                             .sample_size = 333,
+                             .is_double = is_double};
+      kernels.drop(all, rule, {0, 3 * all.groups_per_sample()});
+      return y;
+    };
+    EXPECT_TRUE(dropped(GetParam()).equal(dropped(cpu_kernels().back())));
+  }
+}
+
+TEST_P(Kernels, AttendToWhatIsSeen) {
+  for (const bool causal : {true, false}) {
+    const at::Tensor scores = at::randn({5, 40}), log_sums = at::empty({5});
+    at::Tensor seen = scores.to(at::kDouble) * 0.5;
+    if (causal) seen = seen.masked_fill(at::ones({5, 40}, at::kBool).triu(31), -INFINITY);
+    GetParam().attend({.scores = scores.mutable_data_ptr<float>(),
+                       .num_rows = 5,
+                       .num_columns = 40,
+                       .seen = 31,
+                       .causal = causal,
+                       .scale = 0.5F,
+                       .log_sums = log_sums.mutable_data_ptr<float>()});
+    expect_near(scores, seen.softmax(1), 5e-7);
+    expect_near(log_sums, seen.logsumexp(1), 3e-7);
+  }
+}
+
+TEST_P(Kernels, GiveTheGradientOfWhatIsSeen) {
+  const at::Tensor scores = at::randn({5, 40}, at::kDouble).requires_grad_();
+  const at::Tensor values = at::randn({40, 20}, at::kDouble);
+  const at::Tensor above = at::randn({5, 20}, at::kDouble);
+  const at::Tensor seen =
+      (scores * 0.5).masked_fill(at::ones({5, 40}, at::kBool).triu(31), -INFINITY);
+  const at::Tensor output = seen.softmax(1).mm(values);
+  output.backward(above);
+  const auto copy = [](const at::Tensor& x) { return x.detach().to(at::kFloat).contiguous(); };
+  const at::Tensor weights = copy(scores), gradients = copy(above.mm(values.t()));
+  const at::Tensor log_sums = copy(seen.logsumexp(1)), out = copy(output), by = copy(above);
+  GetParam().attend_gradient({.scores = weights.mutable_data_ptr<float>(),
+                              .num_rows = 5,
+                              .num_columns = 40,
+                              .seen = 31,
+                              .scale = 0.5F,
+                              .log_sums = log_sums.mutable_data_ptr<float>()},
+                             {.gradients = gradients.mutable_data_ptr<float>(),
+                              .output = out.const_data_ptr<float>(),
+                              .output_stride = 20,
+                              .output_gradient = by.const_data_ptr<float>(),
+                              .gradient_stride = 20,
+                              .head_size = 20});
+  expect_near(weights, seen.detach().softmax(1), 1e-6);
+  expect_near(gradients, scores.grad(), 2e-6);
+}
+
+}  // namespace
+}  // namespace sheaf::nn

@@ -1,0 +1,50 @@
+#include "sheaf/nn/norm.h"
+
+#include <torch/nn.h>
+
+#include "outcome.h"
+#include "sheaf/base/error.h"
+
+namespace sheaf::nn {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+at::Tensor own(const Tensors& in) { return rms_norm(in[0], in[1], kEpsilon); }
+
+at::Tensor plain(const Tensors& in) {
+  return in[0] / (in[0].pow(2).mean(-1, true) + kEpsilon).sqrt() * in[1];
+}
+
+TEST(RmsNorm, IsTheFormulaInAllTypes) {
+  expect_same_in_all_types(own, plain, {at::randn({5, 33}), at::randn({33})});
+  expect_same_in_all_types(own, plain, {at::randn({2, 3, 64}) * 10, at::randn({64})});
+  expect_same_in_all_types(own, plain, {at::randn({1, 3}), at::randn({3})});
+}
+
+TEST(RmsNorm, TakesViewsOfOtherTensors) {
+  const auto viewed = [](const Formula& formula) -> Formula {
+    return [=](const Tensors& in) {
+      return formula({in[0].transpose(0, 1).narrow(-1, 1, 7), in[1]});
+    };
+  };
+  expect_same_in_all_types(viewed(own), viewed(plain), {at::randn({4, 5, 9}), at::randn({7})});
+}
+
+TEST(RmsNorm, TakesRowsOfZeros) {
+  const Outcome result = outcome(own, {at::zeros({2, 8}), at::ones({8})});
+  EXPECT_TRUE(result.value.equal(at::zeros({2, 8})));
+  EXPECT_TRUE(result.gradients[0].isfinite().all().item<bool>());
+}
+
+TEST(RmsNorm, GivesZeroGradientsForNoRows) {
+  const Outcome result = outcome(own, {at::randn({0, 8}), at::randn({8})});
+  EXPECT_TRUE(result.gradients[1].equal(at::zeros({8})));
+}
+
+TEST(RmsNorm, RefusesAWeightOfAnotherLength) {
+  EXPECT_THROW((void)rms_norm(at::randn({3, 8}), at::randn({7}), kEpsilon), UsageError);
+}
+
+}  // namespace
+}  // namespace sheaf::nn

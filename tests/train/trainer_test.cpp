@@ -1,0 +1,138 @@
+#include "sheaf/train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "sheaf/base/error.h"
+#include "train/small_runs.h"
+
+namespace sheaf::train {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+TEST(Trainer, LowersTheLoss) {
+  RunOptions options = small_run();
+  options.optimizer.learning_rate = 1e-2;
+  options.train.steps = 30;
+  const auto run = record_run(options, 1);
+  EXPECT_LT(run->steps.back().loss, 0.8 * run->steps.front().loss);
+}
+
+TEST(Trainer, TellsStartStepsEvaluationAndEnd) {
+  const auto run = record_run(small_run(), 2);
+  EXPECT_EQ(run->info.ranks, 2);
+  EXPECT_EQ(run->info.steps, 6);
+  EXPECT_THAT(run->steps, SizeIs(6));
+  EXPECT_THAT(run->evaluations, SizeIs(1));
+  ASSERT_THAT(run->ended, SizeIs(1));
+  EXPECT_THAT(run->ended[0].memory, SizeIs(2));
+  EXPECT_EQ(run->ended[0].last_loss, run->steps.back().loss);
+}
+
+TEST(Trainer, EvaluatesWhenAskedTo) {
+  RunOptions options = small_run();
+  options.train.evaluate_every = 2;
+  EXPECT_THAT(record_run(options, 1)->evaluations, SizeIs(3));
+  options.train.evaluate = false;
+  EXPECT_THAT(record_run(options, 1)->evaluations, SizeIs(0));
+}
+
+TEST(Trainer, WritesAText) {
+  RunOptions options = small_run();
+  options.train.sample_tokens = 10;
+  options.train.sample_prompt = "Once";
+  const auto one = record_run(options, 1);
+  ASSERT_THAT(one->samples, SizeIs(1));
+  EXPECT_THAT(one->samples[0], testing::StartsWith("Once"));
+  EXPECT_THAT(one->samples[0], SizeIs(14));
+}
+
+TEST(Trainer, EndsAllRanksWhenOneIsAsked) {
+  const RunOptions options = small_run();
+  auto recorder = std::make_shared<Recorder>();
+  comm::run_ranks(2, [&](const comm::Group& world) {
+    int asked = 0;
+    Hooks hooks{.sinks = {recorder}};
+    // Rank 1 is asked to stop before its fourth step, rank 0 never is.
+    hooks.stop_signal = [&] { return world.rank() == 1 && ++asked > 3 ? SIGTERM : 0; };
+    const Summary summary = train::run(options, world, hooks);
+    EXPECT_EQ(summary.steps, 3);
+    EXPECT_THAT(summary.interrupted, HasSubstr(world.rank() == 1 ? "SIGTERM" : "another rank"));
+  });
+  EXPECT_THAT(recorder->steps, SizeIs(3));
+  EXPECT_THAT(recorder->ended, SizeIs(1));
+}
+
+class SavingAfterTwo final : public Checkpointer {
+ public:
+  bool restore(TrainingState& state) override {
+    state.step = 2;
+    state.position = {.epoch = 0, .done = 16};
+    return true;
+  }
+  void step_done(const TrainingState& state, bool last) override {
+    seen.emplace_back(state.step, last);
+  }
+  std::vector<std::pair<std::int64_t, bool>> seen;
+};
+
+TEST(Trainer, GoesOnWhereTheCheckpointerSays) {
+  const RunOptions options = small_run();
+  const auto whole = record_run(options, 1);
+  const auto checkpointer = std::make_shared<SavingAfterTwo>();
+  auto recorder = std::make_shared<Recorder>();
+  comm::run_ranks(1, [&](const comm::Group& world) {
+    const Hooks hooks{.sinks = {recorder}, .checkpointer = checkpointer};
+    static_cast<void>(train::run(options, world, hooks));
+  });
+  ASSERT_THAT(recorder->steps, SizeIs(4));
+  EXPECT_EQ(recorder->steps[0].sample_hash, whole->steps[2].sample_hash);
+  EXPECT_EQ(recorder->steps[0].step, 3);
+  EXPECT_THAT(
+      checkpointer->seen,
+      testing::ElementsAre(
+          std::pair(3, false), std::pair(4, false), std::pair(5, false), std::pair(6, true)));
+}
+
+TEST(Trainer, SaysWhereTheLossStoppedBeingANumber) {
+  RunOptions options = small_run();
+  options.optimizer.learning_rate = 1e30;
+  options.optimizer.clip = 0;
+  options.train.steps = 20;
+  try {
+    static_cast<void>(record_run(options, 2));
+    FAIL() << "went on with a loss that is no number";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the loss of step"));
+    EXPECT_THAT(error.what(), HasSubstr("learning rate"));
+  }
+}
+
+TEST(Trainer, AccountsForTheWholeStep) {
+  const auto run = record_run(small_run(), 2);
+  for (const StepRecord& step : run->steps) {
+    EXPECT_LE(step.phases.total(), step.time);
+    EXPECT_GT(step.phases.forward.count(), 0);
+    EXPECT_GT(step.phases.backward.count(), 0);
+    EXPECT_GT(step.phases.optimizer.count(), 0);
+    EXPECT_GE(step.phases.exposed_communication.count(), 0);
+  }
+}
+
+TEST(Trainer, TrainsInLowPrecision) {
+  for (const Compute compute : {Compute::bf16, Compute::fp16}) {
+    RunOptions options = small_run();
+    options.precision.compute = compute;
+    options.optimizer.learning_rate = 1e-2;
+    options.train.steps = 20;
+    const auto run = record_run(options, 2);
+    EXPECT_LT(run->steps.back().loss, 0.9 * run->steps.front().loss);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::train
