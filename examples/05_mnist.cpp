@@ -18,7 +18,7 @@ void train_digits(const comm::Group& world, const std::string& folder) {
   options.data.path = folder;
   options.shard.stage = "zero3";
   options.optimizer = {.kind = train::OptimizerKind::adam, .learning_rate = 1e-3};
-  options.batch.global = 128;
+  options.batch.global = 64;
   options.train.epochs = 2;
 
   train::set_up_process(options);

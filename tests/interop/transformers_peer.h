@@ -33,8 +33,8 @@ class TransformersPeer {
   /// Lets Hugging Face's model do a forward and a backward pass from the same weights: returns
   /// `logits`, the sum of losses `loss`, and `gradient.NAME`.
   [[nodiscard]] TensorFile pass(const at::Tensor& inputs, const at::Tensor& targets);
-  /// Lets it train from the same weights with AdamW, learning rate 1e-3, epsilon 1e-4 and weight
-  /// decay 0.1 for all. Tensors are [steps, texts, length]. Returns `losses`, the mean per token of
+  /// Lets it train from the same weights with AdamW, learning rate 1e-3 that falls to a tenth along
+  /// a cosine, epsilon 1e-4, weight decay 0.1 for all, gradients clipped to norm 1. Tensors are [steps, texts, length]. Returns `losses`, the mean per token of
   /// every step, and `weight.NAME`.
   [[nodiscard]] TensorFile train(const at::Tensor& inputs, const at::Tensor& targets);
 

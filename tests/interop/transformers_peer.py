@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 VOCABULARY, CONTEXT, WIDTH, HEADS, KV_HEADS, HIDDEN = 61, 24, 32, 4, 2, 80
 # Epsilon is so large that Adam does not blow up the rounding noise in gradients that are nearly zero.
 ADAMW = {"lr": 1e-3, "eps": 1e-4, "weight_decay": 0.1}
+LAST_RATE, MAX_NORM = 1e-4, 1.0
 
 
 def gpt2():
@@ -88,12 +89,16 @@ def run_pass(model, folder):
 def train(model, folder):
     batch = load_file(folder / "batch")
     optimizer = torch.optim.AdamW(model.parameters(), **ADAMW)
-    losses = torch.zeros(len(batch["inputs"]), dtype=torch.float64)
+    steps = len(batch["inputs"])
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps, eta_min=LAST_RATE)
+    losses = torch.zeros(steps, dtype=torch.float64)
     for step, (inputs, targets) in enumerate(zip(batch["inputs"], batch["targets"])):
         loss = logits_and_loss(model, inputs, targets)[1] / targets.numel()
         optimizer.zero_grad()
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)
         optimizer.step()
+        schedule.step()
         losses[step] = loss.item()
     result = {f"weight.{name}": value.data for name, value in model.named_parameters()}
     save_file({"losses": losses, **result}, folder / "trained")

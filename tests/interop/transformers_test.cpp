@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 
+#include "sheaf/comm/run_ranks.h"
 #include "sheaf/models/model.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/optim/adamw.h"
-#include "sheaf/optim/plain_slots.h"
+#include "sheaf/sharding/shard.h"
+#include "sheaf/train/step.h"
 #include "transformers_peer.h"
 
 namespace sheaf {
@@ -71,6 +73,46 @@ TEST_P(SameAsTransformers, LogitsLossAndGradients) {
   }
 }
 
+/// One rank's half of a step's texts.
+data::Batch half_of(const at::Tensor& inputs, const at::Tensor& targets, const comm::Group& world) {
+  const std::int64_t rows = inputs.size(0) / world.size();
+  const std::int64_t first = rows * world.rank();
+  data::Batch batch{.inputs = inputs.narrow(0, first, rows),
+                    .targets = targets.narrow(0, first, rows),
+                    .first_sample = first,
+                    .global_samples = inputs.size(0)};
+  for (std::int64_t row = 0; row < rows; ++row) batch.samples.push_back(first + row);
+  return batch;
+}
+
+/// Trains as the peer does, on one of several ranks and with two passes per step; returns the loss
+/// of every step.
+at::Tensor train_on_rank(TransformersPeer& peer,
+                         const at::Tensor& texts,
+                         const at::Tensor& targets,
+                         const comm::Group& world) {
+  const auto model = peer.model();
+  const auto state =
+      shard(*model, {.group = world, .stage = Stage::zero3, .wrap = {.names = model->blocks()}});
+  const auto optimizer = std::make_shared<optim::AdamW>(
+      state.slots(),
+      optim::AdamWOptions{.learning_rate = 1e-3, .epsilon = 1e-4, .weight_decay = 0.1});
+  train::TrainStep step({.model = model, .state = state, .optimizer = optimizer, .group = world},
+                        {.schedule = {.kind = optim::ScheduleKind::cosine,
+                                      .total_steps = kSteps,
+                                      .final_factor = 0.1},
+                         .micro_batch = 1,
+                         .clip = 1.0});
+  train::PhaseClock clock(at::kCPU, world);
+  at::Tensor losses = at::zeros({kSteps}, at::kDouble);
+  for (std::int64_t i = 0; i < kSteps; ++i) {
+    const data::Batch batch = half_of(texts[i], targets[i], world);
+    clock.start();
+    losses[i] = step.run(batch, train::count_batch(batch, false, world), i, clock).loss;
+  }
+  return losses;
+}
+
 TEST_P(SameAsTransformers, LossesOfFiftySteps) {
   TransformersPeer peer(GetParam());
   // Every text counts up by threes from somewhere: soon learnt, so that losses do change.
@@ -79,21 +121,15 @@ TEST_P(SameAsTransformers, LossesOfFiftySteps) {
       (first + at::arange(TransformersPeer::kContext) * 3).remainder(TransformersPeer::kVocabulary);
   const at::Tensor targets = (texts + 3).remainder(TransformersPeer::kVocabulary);
   const TensorFile theirs = peer.train(texts, targets);
-  const auto model = peer.model();
-  optim::AdamW optimizer(optim::plain_slots(model->named_parameters().pairs()),
-                         {.learning_rate = 1e-3, .epsilon = 1e-4, .weight_decay = 0.1});
-  const at::Tensor losses = at::zeros({kSteps}, at::kDouble);
-  for (std::int64_t step = 0; step < kSteps; ++step) {
-    const at::Tensor loss = sheaf::forward(*model, texts[step], targets[step], models::Pass{}) /
-                            static_cast<double>(targets[step].numel());
-    loss.backward();
-    optimizer.step();
-    losses[step] = loss.detach();
-  }
-  EXPECT_LT(losses[-1].item<double>(), 0.7 * losses[0].item<double>()) << losses;
+  at::Tensor losses;
+  comm::run_ranks(2, [&](const comm::Group& world) {
+    const at::Tensor ours = train_on_rank(peer, texts, targets, world);
+    if (world.rank() == 0) losses = ours;
+  });
+  EXPECT_LT(losses[-1].item<double>(), 0.8 * losses[0].item<double>()) << losses;
   // Rounding differences grow from step to step.
   const auto worst = (losses - theirs.at("losses")).abs().max().item<double>();
-  EXPECT_LE(worst, 5 * kTolerance);
+  EXPECT_LE(worst, 10 * kTolerance);
   RecordProperty("losses", fmt::format("{:.1e}", worst));
 }
 

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "train/recorder.h"
 #include "sheaf/comm/run_ranks.h"
 #include "sheaf/train/trainer.h"
+#include "train/recorder.h"
 
 namespace sheaf::train {
 

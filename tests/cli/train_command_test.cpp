@@ -1,0 +1,114 @@
+// The program as users start it: real ranks, real files, real signals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/run_command.h"
+
+namespace sheaf::cli {
+namespace {
+
+using nlohmann::json;
+using sheaf::testing::CommandResult;
+using sheaf::testing::run_command;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class TrainCommandTest : public ::testing::Test {
+ protected:
+  TrainCommandTest() { std::filesystem::create_directories(folder_); }
+  ~TrainCommandTest() override { std::filesystem::remove_all(folder_); }
+
+  /// A run of a second, but for what `more` says.
+  [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {SHEAF_PROGRAM,
+                                      "train",
+                                      "--model.preset=gpt2-tiny",
+                                      "--model.layers=2",
+                                      "--model.width=32",
+                                      "--model.heads=2",
+                                      "--model.context=16",
+                                      "--data.source=stories",
+                                      "--data.size=4000",
+                                      "--train.sample_tokens=8",
+                                      "--log.dir=" + folder_};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  [[nodiscard]] std::vector<json> metrics() const {
+    std::ifstream file(folder_ + "/metrics.jsonl");
+    std::vector<json> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
+
+  std::string folder_ = ::testing::TempDir() + "sheaf_train_" + std::to_string(::getpid());
+};
+
+TEST_F(TrainCommandTest, TrainsOnTwoRanksAndOnlyTheFirstSpeaks) {
+  const CommandResult result = run_command(command({"--ranks", "2", "--train.steps=4"}));
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, ContainsRegex("ranks +2, zero3 over shared"));
+  EXPECT_THAT(result.out, HasSubstr("step 4/4"));
+  EXPECT_THAT(result.out, HasSubstr("Done: 4 steps"));
+  EXPECT_THAT(result.out, Not(HasSubstr("[1]")));
+}
+
+TEST_F(TrainCommandTest, LeavesARecordOfEveryStep) {
+  const CommandResult result = run_command(command({"--ranks", "2", "--train.steps=3"}));
+  ASSERT_EQ(result.exit_code, 0) << describe(result);
+  const auto lines = metrics();
+  EXPECT_EQ(lines.front()["event"], "start");
+  EXPECT_EQ(lines.back()["event"], "end");
+  EXPECT_EQ(
+      std::count_if(
+          lines.begin(), lines.end(), [](const json& line) { return line["event"] == "step"; }),
+      3);
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/environment.json"));
+}
+
+TEST_F(TrainCommandTest, RepeatsARunFromItsOwnConfiguration) {
+  ASSERT_EQ(run_command(command({"--train.steps=3"})).exit_code, 0);
+  const double first = metrics().back()["last_loss"];
+  const CommandResult again = run_command({SHEAF_PROGRAM, "train", folder_ + "/config.toml"});
+  ASSERT_EQ(again.exit_code, 0) << describe(again);
+  EXPECT_EQ(metrics().back()["last_loss"], first);
+}
+
+TEST_F(TrainCommandTest, SaysWhatIsWrongOnceAndStartsNoRank) {
+  const CommandResult result = run_command(
+      command({"--ranks", "2", "--train.steps=1", "--batch.global=9", "--batch.micro=4"}));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "sheaf: batch.global must be a multiple of batch.micro times the number of ranks, "
+            "4 x 2 = 8, not 9\n");
+}
+
+TEST_F(TrainCommandTest, FinishesTheStepWhenASignalComes) {
+  for (const auto& [name, number] : {std::pair{"TERM", SIGTERM}, std::pair{"INT", SIGINT}}) {
+    std::string line;
+    for (const std::string& word : command({"--ranks", "2", "--train.steps=1000000"})) {
+      line += "'" + word + "' ";
+    }
+    // Bash lets background programs ignore SIGINT unless job control is on.
+    const std::string script = "set -m; " + line + "& until grep -q '\"event\":\"step\"' " +
+                               folder_ + "/metrics.jsonl 2>/dev/null; do sleep 0.1; done; kill -" +
+                               name + " $!; wait $!";
+    const CommandResult result = run_command({"bash", "-c", script});
+    EXPECT_EQ(result.exit_code, 128 + number) << describe(result);
+    EXPECT_THAT(result.out, HasSubstr(std::string("interrupted by SIG") + name));
+    EXPECT_EQ(metrics().back()["event"], "end");
+    std::filesystem::remove(folder_ + "/metrics.jsonl");
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::cli
