@@ -96,13 +96,6 @@ std::unique_ptr<Backend> make_gloo(const Formation& formation) {
   return backend;
 }
 
-/// Returns the GPU of this rank; more ranks than GPUs take turns.
-at::Device gpu_of(const Place& place) {
-  const int count = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
-  if (count == 0) throw UsageError("comm.device is cuda, but there is no CUDA device here");
-  return {at::kCUDA, static_cast<at::DeviceIndex>(place.local_rank % count)};
-}
-
 std::unique_ptr<Backend> make_nccl(const Formation& formation) {
   const at::Device device = gpu_of(formation.place);
   if (device.index() != formation.place.local_rank) {
@@ -156,6 +149,12 @@ std::unique_ptr<Backend> make_backend(const Formation& formation) {
 }
 
 }  // namespace
+
+at::Device gpu_of(const Place& place) {
+  const int count = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
+  if (count == 0) throw UsageError("comm.device is cuda, but there is no CUDA device here");
+  return {at::kCUDA, static_cast<at::DeviceIndex>(place.local_rank % count)};
+}
 
 Group form_world(const Place& place, StorePointer store, const InitOptions& options) {
   // A program may join more than once; each time has keys of its own.

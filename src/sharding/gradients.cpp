@@ -3,6 +3,7 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -12,15 +13,36 @@
 namespace sheaf::sharding {
 namespace {
 
-// Elements that are turned to fp64 at a time: small beside any model, large beside the overhead.
-constexpr std::int64_t kChunk = 1 << 16;
+/// Elements looked at in one go: on the CPU as many as stay in its caches, on a GPU as many as
+/// launches are worth.
+std::int64_t chunk_on(at::Device device) {
+  return device.is_cpu() ? std::int64_t{1} << 16 : std::int64_t{1} << 26;
+}
 
 bool is_finite(const at::Tensor& gradient) {
-  for (std::int64_t begin = 0; begin < gradient.numel(); begin += kChunk) {
-    const std::int64_t size = std::min(kChunk, gradient.numel() - begin);
+  const std::int64_t chunk = chunk_on(gradient.device());
+  for (std::int64_t begin = 0; begin < gradient.numel(); begin += chunk) {
+    const std::int64_t size = std::min(chunk, gradient.numel() - begin);
     if (!at::isfinite(gradient.narrow(0, begin, size)).all().item<bool>()) return false;
   }
   return true;
+}
+
+/// Adds the squares of a gradient's elements, in fp64, to `sum`.
+void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
+  // On a GPU the reduction itself turns elements to fp64; on the CPU it would turn all of them first.
+  if (!gradient.is_cpu()) {
+    const at::Tensor norm =
+        at::linalg_vector_norm(gradient, 2, std::nullopt, /*keepdim=*/false, at::kDouble);
+    sum.add_(norm.square());
+    return;
+  }
+  const std::int64_t chunk = chunk_on(gradient.device());
+  for (std::int64_t begin = 0; begin < gradient.numel(); begin += chunk) {
+    const std::int64_t size = std::min(chunk, gradient.numel() - begin);
+    const at::Tensor part = gradient.narrow(0, begin, size).to(at::kDouble);
+    sum.add_(at::dot(part, part));
+  }
 }
 
 }  // namespace
@@ -39,13 +61,7 @@ at::Tensor global_norm(Engine& engine) {
   const Quiet quiet;
   const Context& context = engine.context();
   const at::Tensor sum = at::zeros({1}, at::TensorOptions(context.device).dtype(at::kDouble));
-  for (const at::Tensor& gradient : gradients_of(engine)) {
-    for (std::int64_t begin = 0; begin < gradient.numel(); begin += kChunk) {
-      const std::int64_t size = std::min(kChunk, gradient.numel() - begin);
-      const at::Tensor chunk = gradient.narrow(0, begin, size).to(at::kDouble);
-      sum.add_(at::dot(chunk, chunk));
-    }
-  }
+  for (const at::Tensor& gradient : gradients_of(engine)) add_squares(gradient, sum);
   // Whole gradients are the same everywhere; parts add up over the ranks they are cut over.
   if (context.cuts_state()) {
     context.shard.all_reduce(sum, {.purpose = comm::Purpose::control}).wait();

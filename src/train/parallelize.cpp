@@ -1,6 +1,7 @@
 #include "sheaf/train/parallelize.h"
 
 #include "comm/environment.h"
+#include "comm/world.h"
 #include "sheaf/sharding/shard.h"
 #include "sheaf/sharding/strategy.h"
 
@@ -41,8 +42,7 @@ sharding::WrapOptions wrap_of(const models::Model& model, const ShardSection& op
 
 at::Device device_of(const comm::InitOptions& options) {
   if (options.device == comm::DeviceKind::cpu) return at::kCPU;
-  const comm::Place place = comm::read_environment(comm::process_variable);
-  return {at::kCUDA, static_cast<c10::DeviceIndex>(place.local_rank)};
+  return comm::gpu_of(comm::read_environment(comm::process_variable));
 }
 
 comm::Mesh make_mesh(const MeshOptions& options, const comm::Group& world) {

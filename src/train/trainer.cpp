@@ -1,5 +1,6 @@
 #include "sheaf/train/trainer.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "sheaf/train/evaluate.h"
 #include "sheaf/train/interruption.h"
 #include "sheaf/train/memory_use.h"
+#include "sheaf/train/parallelize.h"
 #include "sheaf/train/step.h"
 
 namespace sheaf::train {
@@ -216,6 +218,8 @@ class Trainer {
 }  // namespace
 
 Summary run(const RunOptions& options, const comm::Group& world, const Hooks& hooks) {
+  // Kernels of our own go to the current device.
+  const c10::DeviceGuard on_device(device_of(options.comm));
   return Trainer(options, world, hooks).run();
 }
 

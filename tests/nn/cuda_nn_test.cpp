@@ -1,0 +1,126 @@
+// The layers on a GPU: the same as on the CPU; skipped where there is none.
+#include <ATen/ATen.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <gtest/gtest.h>
+
+#include "sheaf/nn/attention.h"
+#include "sheaf/nn/dropout.h"
+#include "sheaf/nn/linear.h"
+#include "sheaf/nn/linear_cross_entropy.h"
+#include "sheaf/nn/norm.h"
+#include "sheaf/nn/rotary.h"
+
+namespace sheaf::nn {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Formula = std::function<at::Tensor(const Tensors&)>;
+
+class LayersOnCuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (at::detail::getCUDAHooks().deviceCount() == 0) GTEST_SKIP() << "there is no CUDA device";
+    at::manual_seed(3);
+  }
+
+  /// Value and gradients of a formula on one device, brought to the CPU.
+  static Tensors run(const Formula& formula, const Tensors& inputs, at::Device device) {
+    Tensors leaves;
+    for (const at::Tensor& input : inputs) {
+      at::Tensor leaf = input.detach().clone().to(device);
+      if (leaf.is_floating_point()) leaf.requires_grad_();
+      leaves.push_back(leaf);
+    }
+    const at::Tensor value = formula(leaves);
+    value.sum().backward();
+    Tensors results{value.detach().cpu()};
+    for (const at::Tensor& leaf : leaves) {
+      if (leaf.grad().defined()) results.push_back(leaf.grad().cpu());
+    }
+    return results;
+  }
+
+  /// In fp64, where another order of sums hardly shows.
+  static void expect_same(const Formula& formula, const Tensors& inputs) {
+    const Tensors cpu = run(formula, inputs, at::kCPU);
+    const Tensors cuda = run(formula, inputs, at::kCUDA);
+    ASSERT_EQ(cpu.size(), cuda.size());
+    for (std::size_t i = 0; i < cpu.size(); ++i) {
+      EXPECT_TRUE(at::allclose(cpu[i], cuda[i], 1e-9, 1e-9)) << "result " << i;
+    }
+  }
+
+  static at::Tensor random(at::IntArrayRef shape) { return at::randn(shape, at::kDouble); }
+};
+
+TEST_F(LayersOnCuda, DropoutDropsTheSameElements) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    const at::Tensor x = at::ones({5, 7, 33}, type);
+    const DropoutSite site{.probability = 0.3, .layer = 4};
+    const Randomness randomness{.seed = 11, .step = 7, .first_sample = 3};
+    const at::Tensor cpu = dropout(x, site, randomness);
+    const at::Tensor cuda = dropout(x.to(at::kCUDA), site, randomness).cpu();
+    EXPECT_TRUE(cpu.equal(cuda)) << c10::toString(type);
+    EXPECT_GT((cpu == 0).sum().item<int>(), 0);
+  }
+}
+
+TEST_F(LayersOnCuda, DropoutHasTheSameGradient) {
+  expect_same(
+      [](const Tensors& in) {
+        return dropout(in[0] * in[0], {0.5, 1}, {.seed = 1});
+      },
+      {random({4, 9})});
+}
+
+TEST_F(LayersOnCuda, LinearInBothLayouts) {
+  for (const auto layout : {WeightLayout::out_in, WeightLayout::in_out}) {
+    const bool turned = layout == WeightLayout::in_out;
+    expect_same([&](const Tensors& in) { return linear(in[0], in[1], in[2], layout); },
+                {random({3, 5, 8}), turned ? random({8, 6}) : random({6, 8}), random({6})});
+  }
+}
+
+TEST_F(LayersOnCuda, Activations) {
+  expect_same([](const Tensors& in) { return gelu_tanh(in[0]); }, {random({4, 33})});
+  expect_same([](const Tensors& in) { return swiglu(in[0], in[1]); },
+              {random({4, 33}), random({4, 33})});
+  expect_same([](const Tensors& in) { return gelu_linear(in[0], in[1], in[2]); },
+              {random({4, 8}), random({6, 8}), random({6})});
+}
+
+TEST_F(LayersOnCuda, NormAndRotary) {
+  expect_same([](const Tensors& in) { return rms_norm(in[0], in[1], 1e-6); },
+              {random({4, 32}), random({32})});
+  expect_same(
+      [](const Tensors& in) {
+        const auto table = make_rotary_table(
+            {.head_size = 8, .num_positions = 5, .type = at::kDouble}, in[0].device());
+        return rotate(in[0] * in[0], table);
+      },
+      {random({2, 3, 5, 8})});
+}
+
+TEST_F(LayersOnCuda, AttentionWithAndWithoutDropout) {
+  for (const double probability : {0.0, 0.4}) {
+    expect_same(
+        [&](const Tensors& in) {
+          return attention(
+              in[0], in[1], in[2], {.dropout = {probability, 2}, .random = {.seed = 5}});
+        },
+        {random({2, 4, 16, 8}), random({2, 2, 16, 8}), random({2, 2, 16, 8})});
+  }
+}
+
+TEST_F(LayersOnCuda, LossAndItsGradients) {
+  at::Tensor targets = at::randint(50, {37}, at::kLong);
+  targets[3] = kIgnoredTarget;
+  expect_same(
+      [](const Tensors& in) {
+        return linear_cross_entropy(in[0], in[1], in[2], {.vocabulary = 50, .chunk_rows = 8});
+      },
+      {random({37, 16}), random({64, 16}), targets});
+}
+
+}  // namespace
+}  // namespace sheaf::nn
