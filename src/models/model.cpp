@@ -24,12 +24,6 @@ std::shared_ptr<Model> build_shape(const Shape& shape) {
 
 }  // namespace
 
-std::shared_ptr<Model> build(const ModelOptions& options) {
-  const Shape shape = resolve(options);
-  if (shape.attention != nn::AttentionKernel::automatic) {
-    nn::prefer_attention_kernel(shape.attention);
-  }
-  return build_shape(shape);
-}
+std::shared_ptr<Model> build(const ModelOptions& options) { return build_shape(resolve(options)); }
 
 }  // namespace sheaf::models

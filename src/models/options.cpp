@@ -12,7 +12,7 @@ namespace sheaf::models {
 namespace {
 
 // Far above any model, and low enough that sums of products of three sizes fit into 64 bits.
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;
+constexpr std::int64_t kLargest = std::int64_t{1} << 22;
 constexpr std::int64_t kMostLayers = std::int64_t{1} << 12;
 
 /// A size that options may change, and the families that have it.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <ATen/ops/empty_like.h>
@@ -8,6 +10,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/gelu.h"
+#include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 
 namespace sheaf::nn {
@@ -85,6 +88,13 @@ at::Tensor gelu_tanh(const at::Tensor& x) {
   return has_gelu_kernel(x) ? Gelu::apply(x) : at::gelu(x, "tanh");
 }
 
-at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) { return SwiGlu::apply(gate, up); }
+at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
+  if (gate.sizes() != up.sizes()) {
+    throw UsageError(fmt::format("swiglu needs two inputs of one shape, got {} and {}",
+                                 fmt::streamed(gate.sizes()),
+                                 fmt::streamed(up.sizes())));
+  }
+  return SwiGlu::apply(gate, up);
+}
 
 }  // namespace sheaf::nn

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -71,13 +73,14 @@ at::SDPBackend backend_of(AttentionKernel kernel) {
 
 }  // namespace
 
-void prefer_attention_kernel(AttentionKernel kernel) {
-  // ATen's own order, from which the preferred one is moved to the front.
-  std::vector<at::SDPBackend> order{at::SDPBackend::flash_attention,
-                                    at::SDPBackend::efficient_attention,
-                                    at::SDPBackend::math,
-                                    at::SDPBackend::cudnn_attention,
-                                    at::SDPBackend::overrideable};
+void prefer_attention_kernel(AttentionKernel kernel, at::Device device) {
+  if (kernel == AttentionKernel::automatic) return;
+  // On some GPUs ATen's first choice sets an order of its own, so that must lie behind us.
+  if (device.is_cuda()) {
+    const at::Tensor any = at::zeros({1, 1, 8, 8}, at::TensorOptions(device).dtype(at::kHalf));
+    static_cast<void>(at::_fused_sdp_choice(any, any, any));
+  }
+  auto order = at::globalContext().sDPPriorityOrder();
   const at::SDPBackend first = backend_of(kernel);
   std::stable_partition(order.begin(), order.end(), [&](auto each) { return each == first; });
   std::vector<std::int64_t> numbers;
@@ -91,7 +94,7 @@ at::Tensor attention(const at::Tensor& q,
                      const at::Tensor& v,
                      const AttentionOptions& options) {
   check_shapes(q, k, v);
-  if (options.dropout.probability > 0) return explicit_attention(q, k, v, options);
+  if (options.dropout.probability != 0) return explicit_attention(q, k, v, options);
   if (has_cpu_attention(q, k, v)) return cpu_attention(q, k, v, options.causal);
   return at::scaled_dot_product_attention(q,
                                           k,

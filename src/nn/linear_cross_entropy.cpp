@@ -42,41 +42,47 @@ std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabular
   return std::max(elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest, kFewest);
 }
 
-/// Adds up the weight's gradient over the chunks, in fp32 at least.
+/// Returns the type that sums are kept in: fp32 at least.
+at::ScalarType wide_type(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// Adds up the weight's gradient over the chunks. `result` is of a wide type: the sum of many rows
+/// may be beyond fp16 before it is scaled.
 class WeightGradient {
  public:
   WeightGradient(const at::Tensor& weight, const at::Tensor& result) : result_(result) {
     if (!result.defined()) return;
     real_ = result.narrow(0, 0, weight.size(0));
     result.narrow(0, weight.size(0), result.size(0) - weight.size(0)).zero_();
-    is_wide_ = result.scalar_type() == at::kFloat || result.scalar_type() == at::kDouble;
   }
 
   void add(const at::Tensor& of_logits, const at::Tensor& hidden) {
     if (!result_.defined()) return;
-    if (is_wide_ && is_first_) {
-      at::mm_out(real_, of_logits.t(), hidden);
-    } else if (is_wide_) {
-      real_.addmm_(of_logits.t(), hidden);
+    const bool is_narrow = hidden.scalar_type() != result_.scalar_type();
+    if (is_narrow) {
+      const at::Tensor product = wide_product(of_logits.t(), hidden);
+      is_first_ ? real_.copy_(product) : real_.add_(product);
     } else if (is_first_) {
-      sum_ = transposed_times(of_logits, hidden).to(at::kFloat);
+      at::mm_out(real_, of_logits.t(), hidden);
     } else {
-      sum_.add_(transposed_times(of_logits, hidden));
+      real_.addmm_(of_logits.t(), hidden);
     }
     is_first_ = false;
   }
 
   void finish() {
-    if (!result_.defined()) return;
-    if (is_first_) real_.zero_();
-    if (sum_.defined()) real_.copy_(sum_);
+    if (result_.defined() && is_first_) real_.zero_();
   }
 
  private:
+  /// Returns a product of narrow matrices in fp32.
+  static at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
+    return a.is_cuda() ? at::mm(a, b, at::kFloat) : at::mm(a.to(at::kFloat), b.to(at::kFloat));
+  }
+
   at::Tensor result_;
   at::Tensor real_;
-  at::Tensor sum_;
-  bool is_wide_ = false;
   bool is_first_ = true;
 };
 
@@ -102,12 +108,14 @@ at::Tensor run_chunks(const Inputs& in, std::int64_t chunk_rows, const Gradients
   return loss;
 }
 
-/// Returns `gradient` times the scalar `by`, in place if no later pass needs it.
-at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by) {
+/// Returns `gradient` times the scalar `by` in the given type, in place if no later pass needs it.
+/// The factor, 1 / tokens or a loss scale, is never rounded to a narrow type.
+at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by, at::ScalarType type) {
   if (!gradient.defined()) return {};
-  const at::Tensor factor = by.to(gradient.scalar_type());
-  return torch::autograd::get_current_graph_task_keep_graph() ? gradient * factor
-                                                              : gradient.mul_(factor);
+  const at::Tensor wide = gradient.to(wide_type(gradient));
+  const at::Tensor factor = by.to(wide.scalar_type());
+  const bool keep = torch::autograd::get_current_graph_task_keep_graph();
+  return (keep ? wide * factor : wide.mul_(factor)).to(type);
 }
 
 /// How a pass is made.
@@ -123,10 +131,13 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
                             const at::Tensor& weight,
                             const Inputs& in,
                             const Pass& pass) {
-    const Gradients gradients{pass.wants_hidden ? at::empty_like(in.hidden) : at::Tensor(),
-                              pass.wants_weight ? at::empty_like(weight) : at::Tensor()};
+    const Gradients gradients{
+        pass.wants_hidden ? at::empty_like(in.hidden) : at::Tensor(),
+        pass.wants_weight ? at::empty_like(weight, wide_type(weight)) : at::Tensor()};
     const at::Tensor loss = run_chunks(in, pass.chunk_rows, gradients);
     context->save_for_backward({gradients.hidden, gradients.weight});
+    context->saved_data["type"] = hidden.scalar_type();
+    context->saved_data["weight_type"] = weight.scalar_type();
     return loss.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   }
 
@@ -135,7 +146,10 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       throw UsageError("linear_cross_entropy has no second derivative: do without create_graph");
     }
     const variable_list saved = context->get_saved_variables();
-    return {scaled(saved[0], gradients[0]), scaled(saved[1], gradients[0]), {}, {}};
+    return {scaled(saved[0], gradients[0], context->saved_data["type"].toScalarType()),
+            scaled(saved[1], gradients[0], context->saved_data["weight_type"].toScalarType()),
+            {},
+            {}};
   }
 };
 
@@ -157,16 +171,20 @@ void check_targets(const at::Tensor& targets, std::int64_t vocabulary) {
 void check_shapes(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets) {
   if (hidden.dim() == 2 && weight.dim() == 2 && targets.dim() == 1 &&
       hidden.size(1) == weight.size(1) && hidden.size(0) == targets.size(0) &&
-      targets.scalar_type() == at::kLong) {
+      targets.scalar_type() == at::kLong && hidden.device() == weight.device() &&
+      hidden.device() == targets.device()) {
     return;
   }
   throw UsageError(
       fmt::format("linear_cross_entropy needs hidden [rows, width], weight [vocabulary, width] and "
-                  "int64 targets [rows], got {}, {} and {} of {}",
+                  "int64 targets [rows] on one device, got {} on {}, {} on {} and {} of {} on {}",
                   fmt::streamed(hidden.sizes()),
+                  hidden.device().str(),
                   fmt::streamed(weight.sizes()),
+                  weight.device().str(),
                   fmt::streamed(targets.sizes()),
-                  c10::toString(targets.scalar_type())));
+                  c10::toString(targets.scalar_type()),
+                  targets.device().str()));
 }
 
 }  // namespace

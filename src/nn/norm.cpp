@@ -19,6 +19,10 @@ at::Tensor widened(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
 }
 
+at::Tensor inverse_root(const at::Tensor& x, double epsilon) {
+  return x.square().mean(-1, /*keepdim=*/true).add(epsilon).rsqrt();
+}
+
 /// Keeps the input and one number per row. With r = 1 / root and g' = g weight, the gradient of the
 /// input is r (g' - x r^2 mean(g' x)).
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
@@ -27,8 +31,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
                             const at::Tensor& weight,
                             double epsilon) {
     const at::Tensor wide = widened(x);
-    const at::Tensor inverse = wide.square().mean(-1, /*keepdim=*/true).add_(epsilon).rsqrt_();
+    const at::Tensor inverse = inverse_root(wide, epsilon);
     context->save_for_backward({x, weight, inverse});
+    context->saved_data["epsilon"] = epsilon;
     return (wide * inverse).mul_(widened(weight)).to(x.scalar_type());
   }
 
@@ -36,7 +41,11 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor x = widened(saved[0]), weight = widened(saved[1]);
     const at::Tensor gradient = widened(gradients[0]);
-    const at::Tensor normal = x * saved[2];
+    // A second derivative needs what it depends on.
+    const at::Tensor inverse = at::GradMode::is_enabled()
+                                   ? inverse_root(x, context->saved_data["epsilon"].toDouble())
+                                   : saved[2];
+    const at::Tensor normal = x * inverse;
     variable_list result(3);
     if (context->needs_input_grad(1)) {
       const at::Tensor each = gradient * normal;
@@ -45,7 +54,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     if (context->needs_input_grad(0)) {
       const at::Tensor weighted = gradient * weight;
       const at::Tensor along = (weighted * normal).mean(-1, /*keepdim=*/true);
-      result[0] = ((weighted - normal * along) * saved[2]).to(saved[0].scalar_type());
+      result[0] = ((weighted - normal * along) * inverse).to(saved[0].scalar_type());
     }
     return result;
   }

@@ -18,7 +18,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Rotates by the table's angles, or back if `sign` is -1; computes in the table's type and writes
+/// Rotates by the table's angles, or back if `sign` is -1; computes in the wider type and writes
 /// no temporaries but one product at a time.
 at::Tensor rotated(const at::Tensor& x, const RotaryTable& table, int sign) {
   const std::int64_t half = x.size(-1) / 2;
@@ -54,7 +54,7 @@ RotaryTable make_rotary_table(const RotaryOptions& options, at::Device device) {
     throw UsageError(
         fmt::format("rotary positions need heads of an even size, got {}", options.head_size));
   }
-  // In fp64, so that far positions keep their angles; the table itself is fp32.
+  // In fp64, so that far positions keep their angles.
   const at::TensorOptions wide = at::TensorOptions(at::kDouble).device(device);
   const at::Tensor exponents = at::arange(0, options.head_size, 2, wide) / options.head_size;
   const at::Tensor frequencies = at::pow(options.theta, -exponents);

@@ -2,6 +2,7 @@
 #include <torch/nn.h>
 
 #include "outcome.h"
+#include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 
 namespace sheaf::nn {
@@ -39,6 +40,7 @@ TEST(Activations, StayFiniteAtExtremes) {
   const at::Tensor expected = at::tensor({0.0F, 0.0F, 0.0F, 0.0F, 20.0F, 60.0F, 1e4F, 1e18F});
   EXPECT_TRUE(gelu.value.isfinite().all().item<bool>()) << gelu.value;
   EXPECT_TRUE(at::allclose(gelu.value.slice(0, 1), expected.slice(0, 1), 1e-6, 1e-7)) << gelu.value;
+  EXPECT_TRUE(gelu.gradients[0].isfinite().all().item<bool>()) << gelu.gradients[0];
   const Outcome swiglu = outcome(own_swiglu, {x, at::ones_like(x)});
   EXPECT_TRUE(at::allclose(swiglu.value, expected, 1e-6, 1e-7)) << swiglu.value;
   EXPECT_TRUE(swiglu.gradients[0].isfinite().all().item<bool>());
@@ -48,6 +50,10 @@ TEST(Activations, KeepWhatIsNotANumber) {
   const at::Tensor x = at::full({40}, std::numeric_limits<float>::quiet_NaN());
   EXPECT_TRUE(gelu_tanh(x).isnan().all().item<bool>());
   EXPECT_TRUE(swiglu(x, at::ones_like(x)).isnan().all().item<bool>());
+}
+
+TEST(Activations, RefuseDifferentShapes) {
+  EXPECT_THROW(static_cast<void>(swiglu(at::randn({4, 8}), at::randn({8}))), UsageError);
 }
 
 TEST(Activations, TakeNoRows) {

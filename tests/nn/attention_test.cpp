@@ -142,13 +142,12 @@ TEST(Attention, RefusesShapesThatDoNotFit) {
 
 TEST(PreferAttentionKernel, MovesItToTheFront) {
   const auto first = [] { return at::globalContext().sDPPriorityOrder().front(); };
-  const auto ours = at::globalContext().sDPPriorityOrder();
-  prefer_attention_kernel(AttentionKernel::cudnn);
+  prefer_attention_kernel(AttentionKernel::cudnn, at::kCPU);
   EXPECT_EQ(first(), at::SDPBackend::cudnn_attention);
-  prefer_attention_kernel(AttentionKernel::plain);
+  prefer_attention_kernel(AttentionKernel::plain, at::kCPU);
   EXPECT_EQ(first(), at::SDPBackend::math);
-  prefer_attention_kernel(AttentionKernel::automatic);
-  EXPECT_EQ(at::globalContext().sDPPriorityOrder(), ours);
+  prefer_attention_kernel(AttentionKernel::automatic, at::kCPU);
+  EXPECT_EQ(first(), at::SDPBackend::math);
 }
 
 }  // namespace

@@ -122,5 +122,37 @@ TEST_F(LayersOnCuda, LossAndItsGradients) {
       {random({37, 16}), random({64, 16}), targets});
 }
 
+TEST_F(LayersOnCuda, AttentionTakesThePreferredKernel) {
+  const at::Tensor q = at::randn({1, 2, 64, 64}, at::TensorOptions(at::kCUDA).dtype(at::kBFloat16));
+  const auto chosen = [&] {
+    return static_cast<at::SDPBackend>(at::_fused_sdp_choice(q, q, q, {}, 0.0, /*is_causal=*/true));
+  };
+  const auto preferred = [&](AttentionKernel kernel) {
+    prefer_attention_kernel(kernel, at::kCUDA);
+    return chosen();
+  };
+  EXPECT_EQ(preferred(AttentionKernel::flash), at::SDPBackend::flash_attention);
+  EXPECT_EQ(preferred(AttentionKernel::efficient), at::SDPBackend::efficient_attention);
+  EXPECT_EQ(preferred(AttentionKernel::plain), at::SDPBackend::math);
+  EXPECT_EQ(preferred(AttentionKernel::cudnn), at::SDPBackend::cudnn_attention);
+}
+
+TEST_F(LayersOnCuda, LossInLowPrecision) {
+  const at::Tensor hidden = at::randn({100, 32}), weight = at::randn({64, 32});
+  const at::Tensor targets = at::randint(64, {100}, at::kLong);
+  const auto gradient = [&](at::ScalarType type, at::Device device) {
+    const at::Tensor leaf = weight.to(device, type).requires_grad_();
+    const at::Tensor loss =
+        linear_cross_entropy(hidden.to(device, type), leaf, targets.to(device), {.chunk_rows = 30});
+    (loss * 0.01).backward();
+    return leaf.grad().cpu().to(at::kDouble);
+  };
+  const at::Tensor expected = gradient(at::kDouble, at::kCPU);
+  for (const auto type : {at::kBFloat16, at::kHalf}) {
+    EXPECT_TRUE(at::allclose(gradient(type, at::kCUDA), expected, 0.05, 0.01))
+        << c10::toString(type);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::nn

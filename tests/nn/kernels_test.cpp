@@ -119,5 +119,9 @@ TEST_P(Kernels, GiveTheGradientOfWhatIsSeen) {
   expect_near(gradients, scores.grad(), 2e-6);
 }
 
+TEST(Products, FindTheBlasOfLibTorch) {
+  EXPECT_TRUE(has_gemm()) << "attention on CPUs falls back to ATen's";
+}
+
 }  // namespace
 }  // namespace sheaf::nn

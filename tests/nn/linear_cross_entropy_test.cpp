@@ -191,5 +191,38 @@ TEST(LinearCrossEntropy, RefusesShapesThatDoNotFit) {
   EXPECT_THROW((void)linear_cross_entropy(in[0], in[1], targets, {.vocabulary = 31}), UsageError);
 }
 
+TEST(LinearCrossEntropy, DoesNotRoundTheScaleToTheModelsType) {
+  const at::Tensor hidden = at::randn({32, 16}), weight = at::randn({20, 16});
+  const at::Tensor targets = at::randint(20, {32}, at::kLong);
+  const double scale = 1.0 / 8150;
+  const auto weight_gradient = [&](double factor) {
+    const at::Tensor leaf = weight.to(at::kBFloat16).requires_grad_();
+    (linear_cross_entropy(hidden.to(at::kBFloat16), leaf, targets) * factor).backward();
+    return leaf.grad().to(at::kDouble);
+  };
+  // Rounded to bf16, the scale would be off by 0.02 % or more, on all elements alike; the elements'
+  // own rounding goes both ways.
+  const at::Tensor expected = weight_gradient(1) * scale;
+  const at::Tensor factor = (weight_gradient(scale) * expected).sum() / expected.square().sum();
+  const double rounded = at::scalar_tensor(scale, at::kBFloat16).item<double>() / scale;
+  EXPECT_LT(std::abs(factor.item<double>() - 1), 0.5 * std::abs(rounded - 1));
+}
+
+TEST(LinearCrossEntropy, SumsBeyondTheRangeOfHalfPrecision) {
+  const std::int64_t rows = 4096;
+  const at::Tensor hidden = at::full({rows, 8}, 30.0, at::kHalf);
+  const at::Tensor weight = at::zeros({4, 8}, at::kHalf).requires_grad_();
+  const at::Tensor targets = at::zeros({rows}, at::kLong);
+  (linear_cross_entropy(hidden, weight, targets) * (1.0 / rows)).backward();
+  // Each row adds 30 (1/4 - 1): far beyond 65504 in all, and -22.5 on average.
+  EXPECT_TRUE(at::allclose(weight.grad()[0], at::full({8}, -22.5, at::kHalf)));
+}
+
+TEST(LinearCrossEntropy, RefusesTensorsOfSeveralDevices) {
+  const at::Tensor meta = at::empty({3}, at::TensorOptions(at::kMeta).dtype(at::kLong));
+  EXPECT_THROW(static_cast<void>(linear_cross_entropy(at::randn({3, 4}), at::randn({5, 4}), meta)),
+               UsageError);
+}
+
 }  // namespace
 }  // namespace sheaf::nn

@@ -1,5 +1,6 @@
 #include "sheaf/nn/norm.h"
 
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/nn.h>
 
 #include "outcome.h"
@@ -44,6 +45,22 @@ TEST(RmsNorm, GivesZeroGradientsForNoRows) {
 
 TEST(RmsNorm, RefusesAWeightOfAnotherLength) {
   EXPECT_THROW((void)rms_norm(at::randn({3, 8}), at::randn({7}), kEpsilon), UsageError);
+}
+
+TEST(RmsNorm, HasASecondDerivative) {
+  const auto penalty = [](const std::function<at::Tensor(const at::Tensor&)>& norm) {
+    at::manual_seed(5);
+    const at::Tensor x = at::randn({3, 6}, at::kDouble).requires_grad_();
+    const at::Tensor y = norm(x).pow(3).sum();
+    const at::Tensor first =
+        torch::autograd::grad({y}, {x}, {}, std::nullopt, /*create_graph=*/true)[0];
+    return torch::autograd::grad({first.square().sum()}, {x})[0];
+  };
+  const at::Tensor weight = at::linspace(0.5, 2, 6, at::kDouble);
+  const at::Tensor ours = penalty([&](const at::Tensor& x) { return rms_norm(x, weight, 1e-5); });
+  const at::Tensor plain = penalty(
+      [&](const at::Tensor& x) { return x * (x.square().mean(-1, true) + 1e-5).rsqrt() * weight; });
+  EXPECT_TRUE(at::allclose(ours, plain, 1e-9, 1e-9));
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ constexpr auto enum_names(AttentionKernel) {
                     EnumName{"plain", AttentionKernel::plain}};
 }
 
-/// Says which kernel attention() takes first in this process from now on. The others stay allowed:
-/// where the first cannot, the next does.
-void prefer_attention_kernel(AttentionKernel kernel);
+/// Says which kernel attention() takes first on a CUDA device, in this process from now on. The
+/// others stay allowed: where the first cannot, the next does. `automatic` changes nothing.
+void prefer_attention_kernel(AttentionKernel kernel, at::Device device);
 
 struct AttentionOptions {
   bool causal = true;
@@ -35,6 +35,7 @@ struct AttentionOptions {
 
 /// Returns softmax(q k^T / sqrt(size of a head)) v. Shapes are [batch, heads, length, size]; k and
 /// v may have fewer heads, each shared by as many of q's that follow one another.
+/// In fp32 on CPUs it has no second derivative, and says so.
 [[nodiscard]] at::Tensor attention(const at::Tensor& q,
                                    const at::Tensor& k,
                                    const at::Tensor& v,

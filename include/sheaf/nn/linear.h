@@ -21,7 +21,8 @@ enum class WeightLayout { out_in, in_out };
 [[nodiscard]] at::Tensor gelu_tanh(const at::Tensor& x);
 
 /// Returns linear(gelu_tanh(x), weight, bias, layout). In fp32 on CPUs it keeps `x` but not its
-/// gelu, which backward makes again: for a little time the memory of one activation less.
+/// gelu, which backward makes again: for a little time the memory of one activation less. There it
+/// has no second derivative, and says so.
 [[nodiscard]] at::Tensor gelu_linear(const at::Tensor& x,
                                      const at::Tensor& weight,
                                      const at::Tensor& bias,

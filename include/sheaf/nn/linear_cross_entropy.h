@@ -12,7 +12,8 @@ inline constexpr std::int64_t kIgnoredTarget = -100;
 struct LinearCrossEntropyOptions {
   /// Rows of the weight that are real; those behind are padding that is never predicted. -1: all.
   std::int64_t vocabulary = -1;
-  /// Rows of logits that exist at one time; 0: as many as fit well into the processor's caches.
+  /// Rows of logits that exist at one time; 0: as many as fit into a part of a CPU's
+  /// caches, or keep a GPU busy.
   std::int64_t chunk_rows = 0;
 };
 

@@ -1,9 +1,10 @@
 #include "gemm.h"
 
 #include <c10/util/Exception.h>
-#include <dlfcn.h>
 
 #include <array>
+
+#include "torch_symbol.h"
 
 namespace sheaf::nn {
 namespace {
@@ -24,7 +25,7 @@ using Sgemm = void (*)(const char* transpose_a,
                        const int* stride_c);
 
 Sgemm sgemm() {
-  static const auto kFound = reinterpret_cast<Sgemm>(dlsym(RTLD_DEFAULT, "sgemm_"));
+  static const auto kFound = reinterpret_cast<Sgemm>(find_torch_symbol("sgemm_"));
   return kFound;
 }
 

@@ -72,7 +72,9 @@ constexpr float kCubic = 0.044715F;
   for (std::int64_t i = part.begin; i < part.end; ++i) {
     const float v = x[i];
     const Sigmoid s = both_sigmoids(kTwoRoots * v * (1.0F + kCubic * v * v));
-    const float slope = kTwoRoots * v * (1.0F + 3.0F * kCubic * v * v);
+    // Far out the sigmoid is 0 or 1 and the slope must not outgrow what is left of it.
+    const float near = std::min(std::max(v, -100.0F), 100.0F);
+    const float slope = kTwoRoots * near * (1.0F + 3.0F * kCubic * near * near);
     x_gradient[i] = gradient[i] * (s.value + s.value * s.rest * slope);
   }
 }

@@ -1,12 +1,13 @@
 #include "parallel.h"
 
 #include <ATen/Parallel.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+
+#include "torch_symbol.h"
 
 // LibTorch's operators run on the threads of the OpenMP library that it brings. A second pool
 // beside it, which this compiler's own OpenMP would be, fights with the first for the cores:
@@ -20,7 +21,7 @@ using RunRegion = void (*)(void (*body)(void*), void* data, unsigned num_threads
 
 /// Returns null where LibTorch brings another kind of OpenMP.
 RunRegion run_region() {
-  static const auto kFound = reinterpret_cast<RunRegion>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  static const auto kFound = reinterpret_cast<RunRegion>(find_torch_symbol("GOMP_parallel"));
   return kFound;
 }
 
