@@ -62,7 +62,7 @@ int TrainCommand::run(Console& console) {
   train::Hooks hooks{.stop_signal = [&watch] { return watch.requested().value_or(0); }};
   if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
   const train::Summary summary = train::run(options_, world, hooks);
-  return summary.interrupted.empty() ? 0 : kSignalBase + watch.requested().value_or(0);
+  return summary.signal == 0 ? 0 : kSignalBase + summary.signal;
 }
 
 }  // namespace sheaf::cli

@@ -153,7 +153,9 @@ void Supervisor::on_exit(Rank& rank) {
   rank.output.read();
   on_terminal();
   if (failure_.has_value()) return;
-  const bool as_told = stop_signal_ != 0 && exit.signal == stop_signal_;
+  // By the signal itself, or by a program that caught it and left as a shell would say it.
+  const bool as_told =
+      stop_signal_ != 0 && (exit.signal == stop_signal_ || exit.code == 128 + stop_signal_);
   if (as_told) {
     failure_ = Failure{exit.code, describe(rank)};
   } else {

@@ -34,6 +34,11 @@ void check(const Model& model,
     throw UsageError(
         fmt::format("temperature must be at least 0 and finite, got {}", options.temperature));
   }
+  if (options.vocabulary < 0 || options.vocabulary > shape.vocabulary) {
+    throw UsageError(fmt::format("vocabulary must be between 0 and the model's {}, got {}",
+                                 shape.vocabulary,
+                                 options.vocabulary));
+  }
   if (options.top_k < 0) {
     throw UsageError(fmt::format("top_k must be at least 0, got {}", options.top_k));
   }
@@ -103,7 +108,9 @@ std::int64_t choose(const std::vector<double>& logits,
   return tokens[static_cast<std::size_t>(std::min(found, last) - reached.begin())];
 }
 
-std::vector<double> next_logits(Model& model, const std::vector<std::int64_t>& text) {
+std::vector<double> next_logits(Model& model,
+                                const std::vector<std::int64_t>& text,
+                                const GenerateOptions& options) {
   const auto length = std::min(text.size(), static_cast<std::size_t>(model.shape().context));
   const at::Tensor window =
       at::tensor(at::ArrayRef<std::int64_t>(text).slice(text.size() - length), at::kLong);
@@ -112,7 +119,8 @@ std::vector<double> next_logits(Model& model, const std::vector<std::int64_t>& t
       sheaf::forward(model, window.unsqueeze(0).to(device), at::Tensor(), Pass{});
   const at::Tensor plain = logits[0].to(at::kCPU, at::kDouble).contiguous();
   const double* const begin = plain.const_data_ptr<double>();
-  std::vector<double> values(begin, begin + plain.numel());
+  const std::int64_t known = options.vocabulary > 0 ? options.vocabulary : plain.numel();
+  std::vector<double> values(begin, begin + known);
   // A logit may be minus infinity, which is never chosen, but not all of them.
   const bool numbers =
       std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
@@ -132,7 +140,7 @@ std::vector<std::int64_t> generate(Model& model,
   const Evaluating evaluating(model);
   std::vector<std::int64_t> text = prompt;
   for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
-    const std::int64_t token = choose(next_logits(model, text), options, text.size());
+    const std::int64_t token = choose(next_logits(model, text, options), options, text.size());
     if (std::find(options.stop.begin(), options.stop.end(), token) != options.stop.end()) break;
     text.push_back(token);
   }

@@ -1,15 +1,39 @@
 #include "assembly.h"
 
+#include <fmt/format.h>
+
+#include "sharding/agreement.h"
 #include "sheaf/module/deferred.h"
 #include "sheaf/train/parallelize.h"
 
 namespace sheaf::train {
+namespace {
+
+/// What all ranks must have in common; where files are may differ from host to host.
+std::vector<std::string> describe_for_peers(RunOptions options,
+                                            const data::Data& data,
+                                            const RunPlan& plan) {
+  options.log = {};
+  options.data.path = "";
+  std::vector<std::string> lines;
+  for (const Field& field : fields_of(options)) {
+    lines.push_back(fmt::format("{} = {}", field.path(), field.literal()));
+  }
+  const auto size = [](const auto& dataset) { return dataset ? dataset->size() : 0; };
+  lines.push_back(fmt::format("{} samples for training", size(data.training)));
+  lines.push_back(fmt::format("{} samples for evaluation", size(data.evaluation)));
+  lines.push_back(fmt::format("{} steps", plan.steps));
+  return lines;
+}
+
+}  // namespace
 
 Assembly assemble(const RunOptions& options, const comm::Group& world) {
-  check(options, world.size());
+  check_options(options, world.size());
   const models::Shape shape = models::resolve(options.model);
   data::Data data = open_data(options);
   const RunPlan plan = plan_run(options, *data.training, world.size());
+  sharding::check_agreement(world, describe_for_peers(options, data, plan), "runs");
   comm::Mesh mesh = make_mesh(options.mesh, world);
   auto model = deferred([&] { return models::build(options.model); });
   sharding::State state = parallelize(*model, options, mesh);

@@ -162,7 +162,9 @@ std::string times_text(const Summary& summary) {
   add("waiting for data", phases.data_wait);
   add("forward", phases.forward);
   add("backward", phases.backward);
-  add("waiting for ranks", phases.exposed_communication);
+  // Not measured on GPUs, where it is part of the other phases.
+  const bool measured = phases.exposed_communication.count() > 0;
+  if (measured) add("waiting for ranks", phases.exposed_communication);
   add("optimizer", phases.optimizer);
   add("other", std::max(Seconds(0), all - phases.total()));
   add("total", all);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sheaf/base/error.h"
 #include "sheaf/sharding/strategy.h"
 #include "sheaf/train/baseline.h"
@@ -17,7 +19,7 @@ void check_precision(const RunOptions& options) {
   }
 }
 
-void check_mesh(const RunOptions& options, const sharding::Strategy& strategy) {
+void check_mesh(const RunOptions& options, const sharding::Strategy& strategy, int ranks) {
   if (options.mesh.replicate > 1 && !strategy.hybrid) {
     throw UsageError(
         fmt::format("mesh.replicate = {} makes copies of a sharded model, which needs a hybrid "
@@ -25,7 +27,21 @@ void check_mesh(const RunOptions& options, const sharding::Strategy& strategy) {
                     options.mesh.replicate,
                     options.shard.stage));
   }
+  if (strategy.hybrid && options.mesh.replicate == 1) {
+    throw UsageError(
+        fmt::format("shard.stage = {} needs copies of the model: mesh.replicate of at "
+                    "least 2, not 1",
+                    options.shard.stage));
+  }
   if (options.mesh.shard == 0) throw UsageError("mesh.shard must be at least 1, or -1, not 0");
+  const int given = options.mesh.replicate * std::max(options.mesh.shard, 1);
+  const bool fits = options.mesh.shard > 0 ? given == ranks : ranks % given == 0;
+  if (!fits) {
+    throw UsageError(fmt::format("mesh.replicate = {} and mesh.shard = {} do not make {} ranks",
+                                 options.mesh.replicate,
+                                 options.mesh.shard,
+                                 ranks));
+  }
 }
 
 void check_optimizer(const OptimizerSection& optimizer) {
@@ -58,18 +74,25 @@ data::Data open_data(const RunOptions& options) {
   return data;
 }
 
-void check(const RunOptions& options, int ranks) {
+void check_options(const RunOptions& options, int ranks) {
   const sharding::Strategy strategy = sharding::parse_strategy(options.shard.stage);
-  check_mesh(options, strategy);
+  check_mesh(options, strategy, ranks);
   check_precision(options);
   check_optimizer(options.optimizer);
   if (options.shard.prefetch && options.shard.max_gathered < 2) {
     throw UsageError(
         "shard.max_gathered = 1 leaves no room for the next unit: set shard.prefetch = false");
   }
+  if (options.train.sample_tokens > 0 && options.train.sample_prompt.empty()) {
+    throw UsageError("train.sample_prompt must not be empty: a text begins with something");
+  }
+  if (!options.log.baseline.empty()) static_cast<void>(read_baseline(options.log.baseline));
+}
+
+void check(const RunOptions& options, int ranks) {
+  check_options(options, ranks);
   const data::Data data = open_data(options);
   static_cast<void>(plan_run(options, *data.training, ranks));
-  if (!options.log.baseline.empty()) static_cast<void>(read_baseline(options.log.baseline));
 }
 
 }  // namespace sheaf::train

@@ -7,7 +7,8 @@
 namespace sheaf::train {
 namespace {
 
-std::int64_t divided_up(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+/// Of a positive number, rounded up.
+std::int64_t divided_up(std::int64_t whole, std::int64_t part) { return 1 + (whole - 1) / part; }
 
 std::int64_t count_steps(const RunOptions& options, const data::Dataset& dataset) {
   const TrainSection& train = options.train;
@@ -46,7 +47,14 @@ void check_micro(const BatchOptions& batch, int ranks) {
 optim::ScheduleOptions schedule_of(const RunOptions& options, std::int64_t steps) {
   optim::ScheduleOptions schedule = options.schedule;
   const bool ends = schedule.kind != optim::ScheduleKind::constant;
-  if (ends && schedule.total_steps == 0) schedule.total_steps = steps;
+  if (ends && schedule.total_steps == 0) {
+    if (schedule.warmup_steps > steps) {
+      throw UsageError(fmt::format("schedule.warmup_steps = {} is longer than the run of {} steps",
+                                   schedule.warmup_steps,
+                                   steps));
+    }
+    schedule.total_steps = steps;
+  }
   optim::check(schedule);
   return schedule;
 }

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "comm/environment.h"
-#include "sheaf/nn/attention.h"
 #include "sheaf/train/trainer.h"
 
 namespace sheaf::train {
@@ -36,7 +35,6 @@ void set_up_process(const RunOptions& options) {
   const bool coarse = options.precision.compute == Compute::tf32;
   context.setAllowTF32CuBLAS(coarse);
   context.setAllowTF32CuDNN(coarse);
-  nn::prefer_attention_kernel(options.model.attention);
 }
 
 }  // namespace sheaf::train

@@ -2,12 +2,14 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
+#include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/linear_cross_entropy.h"
 
@@ -28,18 +30,24 @@ std::int64_t num_passes(const data::Batch& batch, int ranks, std::int64_t micro_
 
 }  // namespace
 
-BatchTotals count_batch(const data::Batch& batch, bool stop, const comm::Group& group) {
+BatchTotals count_batch(const data::Batch& batch, int stop_signal, const comm::Group& group) {
   const std::int64_t targets = (batch.targets != nn::kIgnoredTarget).sum().item<std::int64_t>();
   const std::uint64_t hash = data::sample_hash(batch.samples, batch.first_sample);
-  const at::Tensor counts =
-      at::tensor({targets, std::bit_cast<std::int64_t>(hash), std::int64_t{stop ? 1 : 0}},
-                 at::TensorOptions().dtype(at::kLong))
-          .to(batch.targets.device());
+  const at::Tensor counts = at::tensor({targets,
+                                        std::bit_cast<std::int64_t>(hash),
+                                        std::int64_t{stop_signal},
+                                        std::int64_t{stop_signal != 0}},
+                                       at::TensorOptions().dtype(at::kLong))
+                                .to(batch.targets.device());
   group.all_reduce(counts, {.purpose = comm::Purpose::control}).wait();
   const at::Tensor result = counts.cpu();
-  return {.targets = result[0].item<std::int64_t>(),
-          .sample_hash = std::bit_cast<std::uint64_t>(result[1].item<std::int64_t>()),
-          .stop = result[2].item<std::int64_t>() > 0};
+  const auto asked = result[3].item<std::int64_t>();
+  return {
+      .targets = result[0].item<std::int64_t>(),
+      .sample_hash = std::bit_cast<std::uint64_t>(result[1].item<std::int64_t>()),
+      // Whoever is asked is asked by the same signal, as a rule; a mean is one of them otherwise.
+      .stop_signal =
+          static_cast<int>(result[2].item<std::int64_t>() / std::max<std::int64_t>(asked, 1))};
 }
 
 TrainStep::TrainStep(StepParts parts, const StepOptions& options)
@@ -65,7 +73,7 @@ StepResult TrainStep::run(const data::Batch& batch,
   result.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step);
   result.skipped = parts_.scaler && !parts_.scaler->unscale();
   if (!result.skipped) {
-    result.gradient_norm = clip();
+    result.gradient_norm = clip(step);
     parts_.optimizer->step(result.learning_rate_factor);
   }
   result.loss = mean_loss(loss_sum, totals.targets);
@@ -89,9 +97,15 @@ void TrainStep::backward(const at::Tensor& loss, double scale) const {
   (parts_.scaler ? parts_.scaler->scale(scaled) : scaled).backward();
 }
 
-std::optional<double> TrainStep::clip() const {
+std::optional<double> TrainStep::clip(std::int64_t step) const {
   if (options_.clip <= 0) return std::nullopt;
-  return parts_.state.clip_gradients(options_.clip).item<double>();
+  const double norm = parts_.state.clip_gradients(options_.clip).item<double>();
+  if (std::isfinite(norm)) return norm;
+  // Before they reach the weights, which could then be saved.
+  throw Error(fmt::format(
+      "the gradients of step {} have norm {}: a lower learning rate or a longer warm-up may help",
+      step + 1,
+      norm));
 }
 
 double TrainStep::mean_loss(const at::Tensor& sum, std::int64_t targets) const {

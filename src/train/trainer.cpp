@@ -11,6 +11,7 @@
 #include "sheaf/base/error.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/generate.h"
+#include "sheaf/nn/attention.h"
 #include "sheaf/train/evaluate.h"
 #include "sheaf/train/interruption.h"
 #include "sheaf/train/memory_use.h"
@@ -95,15 +96,17 @@ class Trainer {
     const data::Batch batch = loader.next();
     clock_.mark(Phase::data_wait);
     const int signal = hooks_.stop_signal ? hooks_.stop_signal() : 0;
-    const BatchTotals totals = count_batch(batch, signal != 0, world_);
-    if (totals.stop) {
-      summary_.interrupted = describe_signal(signal);
+    const BatchTotals totals = count_batch(batch, signal, world_);
+    if (totals.stop_signal != 0) {
+      summary_.signal = totals.stop_signal;
+      summary_.interrupted = "interrupted by " + signal_name(totals.stop_signal);
       return false;
     }
     const StepResult result = step_.run(batch, totals, progress_.step, clock_);
     const PhaseTimes phases = clock_.finish();
     ++progress_.step;
     progress_.position = batch.next;
+    epoch_ = batch.position.epoch;
     epoch_ended_ = batch.next.epoch > batch.position.epoch;
     record(result, batch, totals, {phases, Clock::now() - began});
     return true;
@@ -119,7 +122,7 @@ class Trainer {
               const BatchTotals& totals,
               const Times& times) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
-    if (!std::isfinite(result.loss) && !result.skipped) {
+    if (!std::isfinite(result.loss)) {
       throw Error(fmt::format(
           "the loss of step {} is {}, with learning rate {:.3g}: a lower rate, a longer warm-up or "
           "clipping may help",
@@ -151,7 +154,14 @@ class Trainer {
     const std::int64_t every = options_.train.evaluate_every;
     const bool due = every > 0 ? progress_.step % every == 0 : epoch_ended_;
     if (due && !last) judge();
-    if (hooks_.checkpointer && !last) hooks_.checkpointer->step_done(progress_, false);
+    if (!last) save(false);
+  }
+
+  void save(bool last) {
+    if (!hooks_.checkpointer) return;
+    const Clock::time_point began = Clock::now();
+    hooks_.checkpointer->step_done(progress_, last);
+    tracker_->add_pause(Clock::now() - began);
   }
 
   void judge() {
@@ -164,7 +174,7 @@ class Trainer {
                                         .classify = !parts_.shape.is_language_model(),
                                         .device = parts_.device});
     record.step = progress_.step;
-    record.epoch = progress_.position.epoch;
+    record.epoch = epoch_;
     tracker_->add_pause(record.time);
     summary_.evaluation = record;
     tell([&](Sink& sink) { sink.evaluation(record); });
@@ -178,6 +188,7 @@ class Trainer {
                                          tokenizer.encode(options_.train.sample_prompt),
                                          {.max_new_tokens = options_.train.sample_tokens,
                                           .temperature = options_.train.sample_temperature,
+                                          .vocabulary = tokenizer.vocabulary(),
                                           .seed = static_cast<std::uint64_t>(options_.train.seed)});
     tracker_->add_pause(Clock::now() - began);
     const std::string text = options_.train.sample_prompt + tokenizer.decode(tokens);
@@ -185,7 +196,7 @@ class Trainer {
   }
 
   void finish() {
-    if (hooks_.checkpointer) hooks_.checkpointer->step_done(progress_, true);
+    save(true);
     if (summary_.interrupted.empty()) {
       judge();
       write_sample();
@@ -194,11 +205,6 @@ class Trainer {
     summary_.phases = tracker_->phases();
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     tell([&](Sink& sink) { sink.end(summary_); });
-  }
-
-  static std::string describe_signal(int signal) {
-    if (signal == 0) return "asked to stop by another rank";
-    return "interrupted by " + signal_name(signal);
   }
 
   const RunOptions& options_;
@@ -211,6 +217,7 @@ class Trainer {
   TrainStep step_;
   std::optional<Tracker> tracker_;
   Summary summary_;
+  std::int64_t epoch_ = 0;
   bool epoch_ended_ = false;
   Seconds epoch_time_{0};
 };
@@ -219,7 +226,9 @@ class Trainer {
 
 Summary run(const RunOptions& options, const comm::Group& world, const Hooks& hooks) {
   // Kernels of our own go to the current device.
-  const c10::DeviceGuard on_device(device_of(options.comm));
+  const at::Device device = device_of(options.comm);
+  const c10::DeviceGuard on_device(device);
+  nn::prefer_attention_kernel(options.model.attention, device);
   return Trainer(options, world, hooks).run();
 }
 

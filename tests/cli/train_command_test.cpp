@@ -105,6 +105,7 @@ TEST_F(TrainCommandTest, FinishesTheStepWhenASignalComes) {
     const CommandResult result = run_command({"bash", "-c", script});
     EXPECT_EQ(result.exit_code, 128 + number) << describe(result);
     EXPECT_THAT(result.out, HasSubstr(std::string("interrupted by SIG") + name));
+    EXPECT_THAT(result.err, Not(HasSubstr("error")));
     EXPECT_EQ(metrics().back()["event"], "end");
     std::filesystem::remove(folder_ + "/metrics.jsonl");
   }

@@ -61,7 +61,8 @@ TEST(Trainer, EndsAllRanksWhenOneIsAsked) {
     hooks.stop_signal = [&] { return world.rank() == 1 && ++asked > 3 ? SIGTERM : 0; };
     const Summary summary = train::run(options, world, hooks);
     EXPECT_EQ(summary.steps, 3);
-    EXPECT_THAT(summary.interrupted, HasSubstr(world.rank() == 1 ? "SIGTERM" : "another rank"));
+    EXPECT_EQ(summary.signal, SIGTERM);
+    EXPECT_THAT(summary.interrupted, HasSubstr("SIGTERM"));
   });
   EXPECT_THAT(recorder->steps, SizeIs(3));
   EXPECT_THAT(recorder->ended, SizeIs(1));
@@ -116,6 +117,7 @@ TEST(Trainer, AccountsForTheWholeStep) {
   const auto run = record_run(small_run(), 2);
   for (const StepRecord& step : run->steps) {
     EXPECT_LE(step.phases.total(), step.time);
+    EXPECT_GE(step.phases.total(), 0.5 * step.time);
     EXPECT_GT(step.phases.forward.count(), 0);
     EXPECT_GT(step.phases.backward.count(), 0);
     EXPECT_GT(step.phases.optimizer.count(), 0);

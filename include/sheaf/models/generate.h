@@ -13,6 +13,8 @@ struct GenerateOptions {
   double temperature = 1;
   /// Only this many of the likeliest tokens are drawn from; 0: all.
   std::int64_t top_k = 0;
+  /// Only tokens below this are drawn, for a tokenizer that knows fewer than the model; 0: all.
+  std::int64_t vocabulary = 0;
   /// What is drawn depends on it, and on how many tokens there are already.
   std::uint64_t seed = 0;
   /// Tokens that end the text.

@@ -44,8 +44,9 @@ void describe(Fields& field, RunOptions& run) {
   field.section("comm", run.comm);
 }
 
-/// Throws UsageError for options that do not fit together, to the data they name, or to the number
-/// of ranks.
+/// Throws UsageError for options that do not fit together, or to the number of ranks.
+void check_options(const RunOptions& options, int ranks);
+/// The same, and for data that is not there or does not fit.
 void check(const RunOptions& options, int ranks);
 
 /// Opens the data that the options name, for the model that they name. Throws UsageError.

@@ -10,6 +10,9 @@
 
 namespace sheaf::train {
 
+/// More steps or tokens than any run has; keeps products of them within 64 bits.
+inline constexpr std::int64_t kMost = std::int64_t{1} << 50;
+
 /// How ranks are arranged; the product is the number of ranks.
 struct MeshOptions {
   /// Copies of the sharded model.
@@ -121,8 +124,8 @@ template <class Fields>
 void describe(Fields& field, OptimizerSection& optimizer) {
   field("kind", optimizer.kind, "algorithm");
   field("learning_rate", optimizer.learning_rate, "step size at its highest", at_least(0.0));
-  field("beta1", optimizer.beta1, "Adam: share of the mean gradient kept", between(0.0, 1.0));
-  field("beta2", optimizer.beta2, "Adam: share of the mean square kept", between(0.0, 1.0));
+  field("beta1", optimizer.beta1, "Adam: share of the mean gradient kept", between(0.0, 0.999999));
+  field("beta2", optimizer.beta2, "Adam: share of the mean square kept", between(0.0, 0.999999));
   field("epsilon", optimizer.epsilon, "Adam: added to the root", at_least(0.0));
   field("weight_decay", optimizer.weight_decay, "decay of weights", at_least(0.0));
   field("decay_vectors", optimizer.decay_vectors, "whether biases and norms decay, too");
@@ -133,15 +136,19 @@ void describe(Fields& field, OptimizerSection& optimizer) {
 
 template <class Fields>
 void describe(Fields& field, BatchOptions& batch) {
-  field("global", batch.global, "samples of a step, all ranks together", at_least(1));
-  field("micro", batch.micro, "samples a rank computes at a time; 0: its whole share", at_least(0));
+  field("global", batch.global, "samples of a step, all ranks together", between(1, 1 << 30));
+  field("micro",
+        batch.micro,
+        "samples a rank computes at a time; 0: its whole share",
+        between(0, 1 << 30));
 }
 
 template <class Fields>
 void describe(Fields& field, TrainSection& train) {
-  field("steps", train.steps, "length of the run in steps; or give", at_least(0));
-  field("tokens", train.tokens, "tokens to train on, or", at_least(0));
-  field("epochs", train.epochs, "passes over the data", at_least(0));
+  field(
+      "steps", train.steps, "length of the run in steps; or give", between(std::int64_t{0}, kMost));
+  field("tokens", train.tokens, "tokens to train on, or", between(std::int64_t{0}, kMost));
+  field("epochs", train.epochs, "passes over the data", between(0, 1'000'000));
   field("seed", train.seed, "decides weights, order and dropout", at_least(0));
   field("deterministic", train.deterministic, "refuse operators that may differ from run to run");
   field("evaluate", train.evaluate, "whether to evaluate at all");

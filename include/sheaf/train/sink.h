@@ -25,6 +25,8 @@ struct Summary {
   std::vector<Seconds> epochs;
   /// Why it ended before its last step, such as "interrupted by SIGTERM"; empty when it did not.
   std::string interrupted;
+  /// The signal that ended it; 0 when none did.
+  int signal = 0;
 };
 
 /// Someone who is told how a run goes. Only rank 0 has any. Calls come in the order below, from one

@@ -43,8 +43,8 @@ struct BatchTotals {
   std::int64_t targets = 0;
   /// See data::sample_hash.
   std::uint64_t sample_hash = 0;
-  /// Whether any rank was asked to stop.
-  bool stop = false;
+  /// The signal that asks any rank to stop; 0 where none is asked.
+  int stop_signal = 0;
 };
 
 struct StepResult {
@@ -57,7 +57,7 @@ struct StepResult {
 
 /// Counts a batch over all ranks, in one small exchange.
 [[nodiscard]] BatchTotals count_batch(const data::Batch& batch,
-                                      bool stop,
+                                      int stop_signal,
                                       const comm::Group& group);
 
 /// Takes one optimizer step. Every rank makes the same number of passes, empty ones where it has
@@ -67,7 +67,8 @@ class TrainStep {
  public:
   TrainStep(StepParts parts, const StepOptions& options);
 
-  /// `step` counts from 0 and decides the learning rate and the dropout.
+  /// `step` counts from 0 and decides the learning rate and the dropout. Throws Error, with the
+  /// weights as they were, if the norm of the gradients is not a number.
   StepResult run(const data::Batch& batch,
                  const BatchTotals& totals,
                  std::int64_t step,
@@ -78,7 +79,7 @@ class TrainStep {
                                    std::int64_t begin,
                                    std::int64_t step) const;
   void backward(const at::Tensor& loss, double scale) const;
-  [[nodiscard]] std::optional<double> clip() const;
+  [[nodiscard]] std::optional<double> clip(std::int64_t step) const;
   [[nodiscard]] double mean_loss(const at::Tensor& sum, std::int64_t targets) const;
 
   StepParts parts_;
