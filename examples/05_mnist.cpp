@@ -17,7 +17,8 @@ void train_digits(const comm::Group& world, const std::string& folder) {
   options.data.source = data::Source::mnist;
   options.data.path = folder;
   options.shard.stage = "zero3";
-  options.optimizer = {.kind = train::OptimizerKind::adam, .learning_rate = 1e-3};
+  options.optimizer = {
+      .kind = train::OptimizerKind::adam, .learning_rate = 1e-3, .beta2 = 0.999, .weight_decay = 0};
   options.batch.global = 64;
   options.train.epochs = 2;
 
@@ -33,7 +34,8 @@ void train_digits(const comm::Group& world, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : ".data/mnist";
+  const bool named = argc > 1 && argv[1][0] != '-';
+  const std::string folder = named ? argv[1] : ".data/mnist";
   return launch::run_main(
       argc, argv, [&](const comm::Group& world) { train_digits(world, folder); });
 }
