@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/option_set.h"
+#include "comm/environment.h"
 #include "sheaf/launch/start_ranks.h"
 #include "sheaf/memory/cpu_reuse.h"
 #include "sheaf/train/baseline.h"
@@ -52,8 +53,9 @@ void TrainCommand::declare(OptionSet& options) {
 }
 
 int TrainCommand::run(Console& console) {
-  // What is wrong with the options is said once, before any rank starts.
-  train::check(options_, ranks_);
+  // What is wrong is said once, before any rank starts. A rank of a job checks with the others.
+  const bool is_rank = comm::read_environment(comm::process_variable).size > 1;
+  if (!is_rank) train::check(options_, ranks_);
   if (const auto exit_code = launch::start_ranks()) return *exit_code;
   memory::reuse_cpu_memory();
   train::set_up_process(options_);

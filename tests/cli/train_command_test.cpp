@@ -62,6 +62,17 @@ TEST_F(TrainCommandTest, TrainsOnTwoRanksAndOnlyTheFirstSpeaks) {
   EXPECT_THAT(result.out, Not(HasSubstr("[1]")));
 }
 
+TEST_F(TrainCommandTest, TakesTheMeshItIsGiven) {
+  const CommandResult result = run_command(command({"--ranks",
+                                                    "4",
+                                                    "--train.steps=2",
+                                                    "--shard.stage=hybrid:zero3",
+                                                    "--mesh.replicate=2",
+                                                    "--mesh.shard=2"}));
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_THAT(result.out, HasSubstr("mesh replicate 2 x shard 2"));
+}
+
 TEST_F(TrainCommandTest, LeavesARecordOfEveryStep) {
   const CommandResult result = run_command(command({"--ranks", "2", "--train.steps=3"}));
   ASSERT_EQ(result.exit_code, 0) << describe(result);
