@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,12 +32,6 @@ struct RankPlace {
 
 /// Returns the name of this machine.
 [[nodiscard]] std::string host_name();
-
-/// Returns the cores this process may use: its affinity, or a control group's quota if smaller.
-[[nodiscard]] int usable_cores();
-
-/// Reads a control group's cpu.max ("150000 100000"): cores rounded up; nothing where unlimited.
-[[nodiscard]] std::optional<int> parse_cpu_max(std::string_view text);
 
 /// Returns the file that `name` means: itself with a slash, else the first match in PATH.
 /// Throws UsageError that says why there is none.

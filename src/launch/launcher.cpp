@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cores.h"
 #include "launch/endpoint.h"
 #include "launch/environment.h"
 #include "launch/node_link.h"

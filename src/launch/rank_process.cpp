@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/signal_name.h"
 #include "launch/signal_inbox.h"
 #include "sheaf/base/error.h"
 

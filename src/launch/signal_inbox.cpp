@@ -52,9 +52,4 @@ std::vector<int> SignalInbox::take() {
   return signals;
 }
 
-std::string signal_name(int number) {
-  const char* name = ::sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
-}
-
 }  // namespace sheaf::launch

@@ -30,7 +30,4 @@ class SignalInbox {
   FileDescriptor inbox_;
 };
 
-/// Returns "SIGKILL" for 9.
-[[nodiscard]] std::string signal_name(int number);
-
 }  // namespace sheaf::launch

@@ -3,11 +3,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/command_line.h"
 #include "sheaf/base/error.h"
 #include "sheaf/launch/launcher.h"
 
@@ -81,18 +81,10 @@ std::string own_path() {
   return usable ? path.string() : "/proc/self/exe";
 }
 
-// Returns the command line of this process, which the system keeps.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> arguments;
-  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
-  return arguments;
-}
-
 }  // namespace
 
 std::optional<int> start_ranks() {
-  std::vector<std::string> arguments = own_arguments();
+  std::vector<std::string> arguments = own_command_line();
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   return start_ranks(static_cast<int>(pointers.size()), pointers.data());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/signal_name.h"
 #include "launch/environment.h"
 #include "sheaf/base/log.h"
 

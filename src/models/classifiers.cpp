@@ -92,7 +92,6 @@ class Cnn final : public Model {
     return loss_or_scores(sheaf::forward(*fc2_, x), targets);
   }
 
-  [[nodiscard]] Cost cost() const override { return cost_of(shape_); }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] std::vector<std::string> blocks() const override { return {}; }
 
@@ -126,7 +125,6 @@ class Mlp final : public Model {
     return loss_or_scores(x, targets);
   }
 
-  [[nodiscard]] Cost cost() const override { return cost_of(shape_); }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] std::vector<std::string> blocks() const override { return {}; }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/evaluation_mode.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 
@@ -43,25 +44,6 @@ void check(const Model& model,
     throw UsageError(fmt::format("top_k must be at least 0, got {}", options.top_k));
   }
 }
-
-/// Switches a model to evaluation; every module has its own mode back afterwards.
-class Evaluating {
- public:
-  explicit Evaluating(Model& model) : modules_(model.modules()) {
-    for (const auto& module : modules_) training_.push_back(module->is_training());
-    model.eval();
-  }
-  Evaluating(const Evaluating&) = delete;
-  Evaluating& operator=(const Evaluating&) = delete;
-  ~Evaluating() {
-    // Outer modules come first, so what a module passes on to those inside it is put right by them.
-    for (std::size_t i = 0; i < modules_.size(); ++i) modules_[i]->train(training_[i]);
-  }
-
- private:
-  std::vector<std::shared_ptr<torch::nn::Module>> modules_;
-  std::vector<bool> training_;
-};
 
 /// Returns a number in [0, 1) that depends on its arguments alone (splitmix64).
 double uniform(std::uint64_t seed, std::uint64_t index) {
@@ -137,7 +119,7 @@ std::vector<std::int64_t> generate(Model& model,
                                    const GenerateOptions& options) {
   check(model, prompt, options);
   const at::NoGradGuard no_grad;
-  const Evaluating evaluating(model);
+  const EvaluationMode mode(model);
   std::vector<std::int64_t> text = prompt;
   for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
     const std::int64_t token = choose(next_logits(model, text, options), options, text.size());

@@ -1,7 +1,5 @@
 #include "models/gpt2.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -149,15 +147,9 @@ class Gpt2 final : public Model {
     return loss_or_logits(ln_f_->forward(part), wte_->weight, targets);
   }
 
-  [[nodiscard]] Cost cost() const override { return cost_of(shape_); }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] std::vector<std::string> blocks() const override {
-    std::vector<std::string> names;
-    names.reserve(blocks_.size());
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      names.push_back(fmt::format("transformer.h.{}", i));
-    }
-    return names;
+    return block_names("transformer.h.", blocks_.size());
   }
 
  private:

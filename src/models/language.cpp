@@ -67,4 +67,11 @@ at::Tensor loss_or_logits(const at::Tensor& x,
   return nn::linear_cross_entropy(x.flatten(0, 1), weight, targets.flatten());
 }
 
+std::vector<std::string> block_names(std::string_view prefix, std::size_t count) {
+  std::vector<std::string> names;
+  names.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}{}", prefix, i));
+  return names;
+}
+
 }  // namespace sheaf::models

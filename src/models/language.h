@@ -25,4 +25,7 @@ void check_texts(const at::Tensor& inputs, const at::Tensor& targets, const Shap
                                         const at::Tensor& weight,
                                         const at::Tensor& targets);
 
+/// Returns the names of `count` blocks: `prefix` and their number.
+[[nodiscard]] std::vector<std::string> block_names(std::string_view prefix, std::size_t count);
+
 }  // namespace sheaf::models

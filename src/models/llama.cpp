@@ -1,7 +1,5 @@
 #include "models/llama.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -149,15 +147,9 @@ class Llama final : public Model {
     return loss_or_logits(norm_->forward(part), head_weight(), targets);
   }
 
-  [[nodiscard]] Cost cost() const override { return cost_of(shape_); }
   [[nodiscard]] const Shape& shape() const override { return shape_; }
   [[nodiscard]] std::vector<std::string> blocks() const override {
-    std::vector<std::string> names;
-    names.reserve(blocks_.size());
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      names.push_back(fmt::format("model.layers.{}", i));
-    }
-    return names;
+    return block_names("model.layers.", blocks_.size());
   }
 
  private:

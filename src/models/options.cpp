@@ -115,7 +115,6 @@ Shape resolve(const ModelOptions& options) {
                                  options.preset,
                                  enum_name(options.attention)));
   }
-  shape.attention = options.attention;
   if (!shape.is_language_model()) return shape;
   derive(shape);
   check_heads(shape);

@@ -10,6 +10,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/gelu.h"
+#include "kernels/plain.h"
 #include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 
@@ -21,10 +22,6 @@ using torch::autograd::variable_list;
 
 // Elements that are worth a thread.
 constexpr std::int64_t kGrain = 1 << 14;
-
-bool has_kernel(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && x.layout() == at::kStrided;
-}
 
 /// Says whether backward must itself be differentiable, which only LibTorch's operators are.
 bool is_recorded() { return at::GradMode::is_enabled(); }
@@ -54,7 +51,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
                             const at::Tensor& gate,
                             const at::Tensor& up) {
     context->save_for_backward({gate, up});
-    if (!has_kernel(gate) || !has_kernel(up)) return at::silu(gate).mul_(up);
+    if (!is_plain_fp32(gate) || !is_plain_fp32(up)) return at::silu(gate).mul_(up);
     const at::Tensor g = gate.contiguous(), u = up.contiguous();
     at::Tensor y = at::empty_like(g);
     const GateElements all{.gate = g.const_data_ptr<float>(),
@@ -66,7 +63,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
-    if (is_recorded() || !has_kernel(saved[0]) || !has_kernel(saved[1])) {
+    if (is_recorded() || !is_plain_fp32(saved[0]) || !is_plain_fp32(saved[1])) {
       return swiglu_gradients(saved[0], saved[1], gradients[0]);
     }
     const at::Tensor g = saved[0].contiguous(), u = saved[1].contiguous();
@@ -85,7 +82,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 }  // namespace
 
 at::Tensor gelu_tanh(const at::Tensor& x) {
-  return has_gelu_kernel(x) ? Gelu::apply(x) : at::gelu(x, "tanh");
+  return is_plain_fp32(x) ? Gelu::apply(x) : at::gelu(x, "tanh");
 }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {

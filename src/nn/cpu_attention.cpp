@@ -11,6 +11,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/gemm.h"
+#include "kernels/plain.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::nn {
@@ -249,10 +250,6 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
     return {out.q, out.k, out.v, {}};
   }
 };
-
-bool is_plain_fp32(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && x.layout() == at::kStrided;
-}
 
 }  // namespace
 

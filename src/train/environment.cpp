@@ -7,8 +7,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <thread>
 
+#include "base/cores.h"
 #include "comm/compat.h"
 #include "sheaf/base/version.h"
 #include "sheaf/train/memory_use.h"
@@ -35,7 +35,7 @@ Json machine() {
           {"kernel", std::string(system.sysname) + " " + system.release},
           {"architecture", system.machine},
           {"processor", device_name(at::kCPU)},
-          {"usable_cores", std::thread::hardware_concurrency()},
+          {"usable_cores", usable_cores()},
           {"hardware_threads", ::sysconf(_SC_NPROCESSORS_ONLN)},
           {"memory_bytes", ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGE_SIZE)},
           {"gpus", gpu_names()}};

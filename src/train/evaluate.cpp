@@ -9,28 +9,13 @@
 #include <optional>
 #include <utility>
 
+#include "models/evaluation_mode.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/linear_cross_entropy.h"
 
 namespace sheaf::train {
 namespace {
-
-/// Switches a model to evaluation, and back to what it was.
-class EvaluationMode {
- public:
-  explicit EvaluationMode(models::Model& model)
-      : model_(model), was_training_(model.is_training()) {
-    model_.eval();
-  }
-  ~EvaluationMode() { model_.train(was_training_); }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-
- private:
-  models::Model& model_;
-  bool was_training_;
-};
 
 /// The beginning of a dataset.
 class FirstSamples final : public data::Dataset {
@@ -92,7 +77,7 @@ EvaluationRecord evaluate(models::Model& model,
                           const EvaluateOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
-  const EvaluationMode mode(model);
+  const models::EvaluationMode mode(model);
   const std::int64_t size =
       options.samples > 0 ? std::min(options.samples, dataset->size()) : dataset->size();
   data::Loader loader(std::make_shared<FirstSamples>(dataset, size),

@@ -1,7 +1,6 @@
 #include "sheaf/train/interruption.h"
 
 #include <csignal>
-#include <cstring>
 
 #include <array>
 #include <atomic>
@@ -58,11 +57,6 @@ InterruptionWatch::~InterruptionWatch() {
 std::optional<int> InterruptionWatch::requested() const {
   const int number = first_signal;
   return number == 0 ? std::nullopt : std::optional(number);
-}
-
-std::string signal_name(int number) {
-  const char* name = ::sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 }  // namespace sheaf::train

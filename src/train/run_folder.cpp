@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/command_line.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/toml.h"
 #include "sheaf/train/environment.h"
@@ -29,21 +30,13 @@ fs::path make_folder(const std::string& name) {
   return name;
 }
 
-/// The command line of this process, which the system keeps.
-std::vector<std::string> own_command() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
 /// Writes down where the run took place, once that is known.
 class EnvironmentSink final : public Sink {
  public:
   explicit EnvironmentSink(fs::path path) : path_(std::move(path)) {}
 
   void start(const RunInfo& info) override {
-    write_file(path_, environment_json(info, own_command()));
+    write_file(path_, environment_json(info, own_command_line()));
   }
   void step(const StepRecord& /*step*/, const Progress& /*progress*/) override {}
   void evaluation(const EvaluationRecord& /*evaluation*/) override {}

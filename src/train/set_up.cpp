@@ -1,22 +1,15 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/cores.h"
 #include "comm/environment.h"
 #include "sheaf/train/trainer.h"
 
 namespace sheaf::train {
 namespace {
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
-}
 
 // Ranks that share a machine share its cores; `sheaf launch` has said so already, mpirun has not.
 void share_cores() {

@@ -1,4 +1,5 @@
 #include "sheaf/train/trainer.h"
+#include "base/signal_name.h"
 
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "launch/launcher_process.h"
 #include "sheaf/base/error.h"
 
@@ -51,19 +49,6 @@ TEST(Environment, LeavesTheThreadsThatTheUserChose) {
 
 TEST(Environment, GivesEveryRankAtLeastOneThread) {
   EXPECT_THAT(rank_environment({}, kPlace, 2), Contains("OMP_NUM_THREADS=1"));
-}
-
-TEST(Environment, CountsAtLeastOneCoreAndNoMoreThanTheMachineHas) {
-  EXPECT_GE(usable_cores(), 1);
-  EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-TEST(Environment, ReadsTheQuotaOfAControlGroup) {
-  EXPECT_EQ(parse_cpu_max("200000 100000\n"), 2);
-  EXPECT_EQ(parse_cpu_max("150000 100000\n"), 2);
-  EXPECT_EQ(parse_cpu_max("10000 100000\n"), 1);
-  EXPECT_EQ(parse_cpu_max("max 100000\n"), std::nullopt);
-  EXPECT_EQ(parse_cpu_max(""), std::nullopt);
 }
 
 TEST(FindProgram, LooksInPathUnlessThereIsASlash) {

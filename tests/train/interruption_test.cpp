@@ -83,11 +83,5 @@ TEST(InterruptionWatchDeathTest, LetsASecondSignalKill) {
   EXPECT_EXIT(raise_two(SIGINT, SIGTERM), KilledBySignal(SIGTERM), "");
 }
 
-TEST(SignalName, IsTheUsualOne) {
-  EXPECT_EQ(signal_name(SIGTERM), "SIGTERM");
-  EXPECT_EQ(signal_name(SIGINT), "SIGINT");
-  EXPECT_EQ(signal_name(12345), "signal 12345");
-}
-
 }  // namespace
 }  // namespace sheaf::train

@@ -44,15 +44,15 @@ class Model : public torch::nn::Module {
   /// Returns the sizes it was built with.
   [[nodiscard]] virtual const Shape& shape() const = 0;
   /// Returns what it costs, by layer.
-  [[nodiscard]] virtual Cost cost() const = 0;
+  [[nodiscard]] Cost cost() const { return cost_of(shape()); }
   /// Returns the names of the modules that make good units: its blocks. Empty where the model is
   /// too small to have any.
   [[nodiscard]] virtual std::vector<std::string> blocks() const = 0;
 };
 
 /// Builds a model on the CPU with its usual initial values. Throws UsageError for options that
-/// cannot be. Inside sheaf::deferred it allocates nothing. An attention kernel among the options is
-/// preferred in the whole process from then on.
+/// cannot be. Inside sheaf::deferred it allocates nothing. `attention` among the options is for who
+/// runs the model: see nn::prefer_attention_kernel().
 [[nodiscard]] std::shared_ptr<Model> build(const ModelOptions& options);
 
 }  // namespace sheaf::models

@@ -50,7 +50,6 @@ struct Shape {
   /// Every so many layers one goes without rotary positions; 0: all have them.
   std::int64_t no_rope_interval = 0;
   bool tied_embeddings = true;
-  nn::AttentionKernel attention = nn::AttentionKernel::automatic;
 
   [[nodiscard]] bool is_language_model() const {
     return family == Family::gpt2 || family == Family::llama;
@@ -75,10 +74,7 @@ void describe(Fields& field, ModelOptions& options) {
         "heads of keys and values (Llama); 0: the preset's",
         at_least(0));
   field("hidden", options.hidden, "width of the feed-forward part; 0: the preset's", at_least(0));
-  field("vocabulary",
-        options.vocabulary,
-        "number of tokens; 0: the preset's",
-        at_least(0));
+  field("vocabulary", options.vocabulary, "number of tokens; 0: the preset's", at_least(0));
   field("context", options.context, "longest text in tokens; 0: the preset's", at_least(0));
   field("dropout",
         options.dropout,

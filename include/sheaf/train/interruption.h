@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 namespace sheaf::train {
 
@@ -19,8 +18,5 @@ class InterruptionWatch {
   /// Returns the first signal that has come since the first of the living watches was made.
   [[nodiscard]] std::optional<int> requested() const;
 };
-
-/// Returns a signal's name, such as "SIGTERM".
-[[nodiscard]] std::string signal_name(int number);
 
 }  // namespace sheaf::train

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/cores.h"
 #include "cli/doctor/memory_limit.h"
 #include "cli/doctor/read_text.h"
 #include "launch/environment.h"
@@ -27,7 +28,7 @@ constexpr std::uint64_t kFewFiles = 1024;
 constexpr std::uint64_t kEnoughFiles = 65536;
 
 CoreCounts count_cores() {
-  return {.usable = launch::usable_cores(),
+  return {.usable = usable_cores(),
           .hardware_threads = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)))};
 }
 

@@ -12,10 +12,6 @@ constexpr std::int64_t kGrain = 1 << 14;
 
 }  // namespace
 
-bool has_gelu_kernel(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && x.layout() == at::kStrided;
-}
-
 at::Tensor gelu_of(const at::Tensor& x) {
   const at::Tensor dense = x.contiguous();
   at::Tensor y = at::empty_like(dense);

@@ -4,10 +4,7 @@
 
 namespace sheaf::nn {
 
-/// Says whether the functions below take `x`: fp32 on a CPU.
-[[nodiscard]] bool has_gelu_kernel(const at::Tensor& x);
-
-/// Returns gelu(x, tanh) without recording it.
+/// Returns gelu(x, tanh) of a plain fp32 tensor without recording it.
 [[nodiscard]] at::Tensor gelu_of(const at::Tensor& x);
 
 /// Returns the gradient of `x` from that of gelu_of(x).

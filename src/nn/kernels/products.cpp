@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "plain.h"
+
 namespace sheaf::nn {
 namespace {
 
@@ -30,10 +32,6 @@ const std::optional<PointwiseHandle>& one_dnn() {
   return kFound;
 }
 
-bool is_plain_fp32(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && x.layout() == at::kStrided && x.numel() > 0;
-}
-
 /// oneDNN's operator has no derivative, so it must not be where one is recorded.
 bool is_recorded(const at::Tensor& x, const at::Tensor& w) {
   return at::GradMode::is_enabled() && (x.requires_grad() || w.requires_grad());
@@ -42,7 +40,8 @@ bool is_recorded(const at::Tensor& x, const at::Tensor& w) {
 }  // namespace
 
 at::Tensor times_transposed(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
-  if (!one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || is_recorded(x, w)) {
+  if (!one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || x.numel() == 0 || w.numel() == 0 ||
+      is_recorded(x, w)) {
     return at::linear(x, w, bias);
   }
   const auto added = bias.defined() ? std::optional(bias) : std::nullopt;
