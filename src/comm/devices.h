@@ -32,4 +32,7 @@ struct CudaDevices {
 /// about devices: what is wrong with them is in the answer.
 [[nodiscard]] CudaDevices find_cuda_devices();
 
+/// Returns what tells a GPU from all others, in every process that uses it.
+[[nodiscard]] std::string identity_of_gpu(int index);
+
 }  // namespace sheaf::comm

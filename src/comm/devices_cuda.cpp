@@ -46,4 +46,14 @@ CudaDevices find_cuda_devices() {
   return found;
 }
 
+std::string identity_of_gpu(int index) {
+  const cudaDeviceProp& properties =
+      *at::cuda::getDeviceProperties(static_cast<at::DeviceIndex>(index));
+  std::string identity;
+  for (const char byte : properties.uuid.bytes) {
+    identity += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return identity;
+}
+
 }  // namespace sheaf::comm

@@ -137,6 +137,8 @@ int Group::size() const { return state_->members().size(); }
 
 std::string_view Group::backend() const { return state_->backend().name(); }
 
+at::Device Group::device() const { return state_->backend().device(); }
+
 const std::vector<int>& Group::world_ranks() const { return state_->members().world_ranks; }
 
 Work Group::all_reduce(const at::Tensor& tensor, const ReduceOptions& options) const {

@@ -95,8 +95,9 @@ void run_ranks(int num_ranks,
                const RunRanksOptions& options) {
   if (num_ranks < 1)
     throw UsageError(fmt::format("run_ranks needs at least 1 rank, got {}", num_ranks));
-  if (options.backend == BackendKind::nccl) {
-    throw UsageError("run_ranks runs threads, which nccl cannot serve; use processes for CUDA");
+  if (options.backend == BackendKind::nccl || options.backend == BackendKind::one_gpu ||
+      options.device == DeviceKind::cuda) {
+    throw UsageError("run_ranks runs threads, which cannot be ranks on CUDA; use processes there");
   }
   Crew crew{.num_ranks = num_ranks,
             .options = options,

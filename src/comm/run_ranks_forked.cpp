@@ -37,7 +37,9 @@ int run_child(const Place& place,
   try {
     auto store = compat::file_store(path, place.size, options.timeout);
     body(form_world(
-        place, std::move(store), {.backend = options.backend, .timeout = options.timeout}));
+        place,
+        std::move(store),
+        {.backend = options.backend, .device = options.device, .timeout = options.timeout}));
     return 0;
   } catch (const Error& error) {
     error_text = error.what();

@@ -6,13 +6,18 @@
 
 #include <chrono>
 #include <numeric>
+#include <set>
+#include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <variant>
 
 #include "compat.h"
+#include "devices.h"
 #include "fake_backend.h"
 #include "gloo_backend.h"
 #include "group_state.h"
 #include "nccl_backend.h"
+#include "one_gpu/join.h"
 #include "peers.h"
 #include "shared/world.h"
 #include "sheaf/base/error.h"
@@ -63,30 +68,73 @@ Members everybody(const Place& place) {
   return members;
 }
 
-/// The one place where a backend is chosen: by option, device and host.
-BackendKind choose(const InitOptions& options, const Peers& peers) {
-  if (options.backend == BackendKind::automatic) {
-    if (options.device == DeviceKind::cuda) return BackendKind::nccl;
-    return peers.one_host() ? BackendKind::shared : BackendKind::gloo;
-  }
-  if (options.backend == BackendKind::shared && options.device == DeviceKind::cuda) {
-    throw UsageError("the shared backend is for the CPU; on CUDA use nccl or gloo");
-  }
-  if (options.backend == BackendKind::nccl && options.device == DeviceKind::cpu) {
-    throw UsageError("the nccl backend is for CUDA; on the CPU use shared or gloo");
-  }
-  if (options.backend == BackendKind::shared && !peers.one_host()) {
-    throw UsageError("the shared backend needs all ranks on one host; use gloo between hosts");
-  }
-  return options.backend;
-}
-
 struct Formation {
   const Place& place;
   const InitOptions& options;
   StorePointer store;
   std::shared_ptr<Peers> peers;
 };
+
+/// Which GPUs the ranks use.
+enum class GpuUse {
+  /// A GPU for each.
+  own,
+  /// All the same one.
+  one,
+  /// Some share one.
+  mixed
+};
+
+GpuUse find_gpu_use(const Formation& formation) {
+  const auto key = [](int rank) { return fmt::format("gpu/{}", rank); };
+  formation.store->set(key(formation.place.rank), identity_of_gpu(gpu_of(formation.place).index()));
+  std::set<std::string> distinct;
+  for (int r = 0; r < formation.place.size; ++r) {
+    distinct.insert(formation.store->get_to_str(key(r)));
+  }
+  if (static_cast<int>(distinct.size()) == formation.place.size) return GpuUse::own;
+  return distinct.size() == 1 ? GpuUse::one : GpuUse::mixed;
+}
+
+BackendKind choose_for_cuda(const Formation& formation) {
+  const BackendKind asked = formation.options.backend;
+  if (asked == BackendKind::shared) {
+    throw UsageError("the shared backend is for the CPU; on CUDA use nccl, one_gpu or gloo");
+  }
+  if (asked == BackendKind::gloo || asked == BackendKind::fake) return asked;
+  const GpuUse use = find_gpu_use(formation);
+  if (asked == BackendKind::one_gpu && use != GpuUse::one && formation.place.size > 1) {
+    throw UsageError("the one_gpu backend needs all ranks on the same GPU; for several use nccl");
+  }
+  if (asked == BackendKind::automatic && use == GpuUse::one) return BackendKind::one_gpu;
+  if (asked == BackendKind::one_gpu) return asked;
+  if (use != GpuUse::own) {
+    throw UsageError(
+        fmt::format("nccl needs a GPU for every rank, this host has {} ranks and {} GPUs; {} works "
+                    "with fewer",
+                    formation.place.local_size,
+                    at::detail::getCUDAHooks().deviceCount(),
+                    use == GpuUse::one ? "one_gpu" : "gloo"));
+  }
+  return BackendKind::nccl;
+}
+
+/// The one place where a backend is chosen: by option, device and host.
+BackendKind choose(const Formation& formation) {
+  const BackendKind asked = formation.options.backend;
+  if (formation.options.device == DeviceKind::cuda) return choose_for_cuda(formation);
+  if (asked == BackendKind::automatic) {
+    return formation.peers->one_host() ? BackendKind::shared : BackendKind::gloo;
+  }
+  if (asked == BackendKind::nccl || asked == BackendKind::one_gpu) {
+    throw UsageError(fmt::format("the {} backend is for CUDA; on the CPU use shared or gloo",
+                                 asked == BackendKind::nccl ? "nccl" : "one_gpu"));
+  }
+  if (asked == BackendKind::shared && !formation.peers->one_host()) {
+    throw UsageError("the shared backend needs all ranks on one host; use gloo between hosts");
+  }
+  return asked;
+}
 
 std::unique_ptr<Backend> make_gloo(const Formation& formation) {
   auto backend = std::make_unique<GlooBackend>(
@@ -98,26 +146,36 @@ std::unique_ptr<Backend> make_gloo(const Formation& formation) {
 
 std::unique_ptr<Backend> make_nccl(const Formation& formation) {
   const at::Device device = gpu_of(formation.place);
-  if (device.index() != formation.place.local_rank) {
-    throw UsageError(
-        fmt::format("nccl needs a GPU for every rank, this host has {} ranks and {} GPUs; gloo "
-                    "works with fewer",
-                    formation.place.local_size,
-                    at::detail::getCUDAHooks().deviceCount()));
-  }
   auto backend = std::make_unique<NcclBackend>(
       everybody(formation.place), NcclOptions{formation.store, device, formation.options.timeout});
   backend->barrier();
   return backend;
 }
 
-std::unique_ptr<Backend> make_shared_memory(const Formation& formation) {
+/// Returns a sentence instead where ranks cannot share memory.
+std::variant<std::unique_ptr<Backend>, std::string> join_host(const Formation& formation) {
   const shared::JoinOptions join{.members = everybody(formation.place),
                                  .peers = formation.peers,
                                  .store = formation.store,
                                  .timeout = formation.options.timeout};
   if (formation.place.size == 1) return shared::join_threads(shared::thread_segment(1), join);
-  auto result = shared::join_processes(join);
+  return shared::join_processes(join);
+}
+
+std::unique_ptr<Backend> make_one_gpu(const Formation& formation) {
+  auto host = join_host(formation);
+  if (const auto* trouble = std::get_if<std::string>(&host)) {
+    throw CommError("ranks cannot share memory: " + *trouble);
+  }
+  return one_gpu::join(std::get<std::unique_ptr<Backend>>(std::move(host)),
+                       {.members = everybody(formation.place),
+                        .peers = formation.peers,
+                        .device = gpu_of(formation.place),
+                        .timeout = formation.options.timeout});
+}
+
+std::unique_ptr<Backend> make_shared_memory(const Formation& formation) {
+  auto result = join_host(formation);
   if (auto* backend = std::get_if<std::unique_ptr<Backend>>(&result)) return std::move(*backend);
   const std::string& trouble = std::get<std::string>(result);
   if (formation.options.backend == BackendKind::shared) {
@@ -131,7 +189,7 @@ std::unique_ptr<Backend> make_shared_memory(const Formation& formation) {
 }
 
 std::unique_ptr<Backend> make_backend(const Formation& formation) {
-  const BackendKind kind = choose(formation.options, *formation.peers);
+  const BackendKind kind = choose(formation);
   // From here on "cuda" means this rank's GPU.
   if (formation.options.device == DeviceKind::cuda) {
     c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu_of(formation.place));
@@ -141,6 +199,8 @@ std::unique_ptr<Backend> make_backend(const Formation& formation) {
       return make_gloo(formation);
     case BackendKind::nccl:
       return make_nccl(formation);
+    case BackendKind::one_gpu:
+      return make_one_gpu(formation);
     case BackendKind::fake:
       return std::make_unique<FakeBackend>(everybody(formation.place));
     default:

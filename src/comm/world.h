@@ -17,7 +17,8 @@ namespace sheaf::comm {
                                c10::intrusive_ptr<c10d::Store> store,
                                const InitOptions& options);
 
-/// Returns the GPU of a rank; more ranks than GPUs take turns. Throws UsageError where there is none.
+/// Returns the GPU of a rank; more ranks than GPUs take turns. Throws UsageError where there is
+/// none.
 [[nodiscard]] at::Device gpu_of(const Place& place);
 
 }  // namespace sheaf::comm

@@ -30,7 +30,7 @@ std::vector<std::int64_t> exchange(const comm::Group& group, std::int64_t a, std
   const at::Tensor own = at::empty({2}, at::kLong);
   own.mutable_data_ptr<std::int64_t>()[0] = a;
   own.mutable_data_ptr<std::int64_t>()[1] = b;
-  const at::Device device = group.backend() == "nccl" ? at::kCUDA : at::kCPU;
+  const at::Device device = group.device();
   const at::Tensor all = at::empty({group.size() * 2}, at::TensorOptions(device).dtype(at::kLong));
   group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
   const at::Tensor back = all.cpu();
@@ -44,7 +44,7 @@ std::vector<std::string> exchange_texts(const comm::Group& group,
   const std::int64_t longest = *std::max_element(sizes.begin(), sizes.end());
   const at::Tensor own = at::zeros({longest}, at::kByte);
   std::memcpy(own.mutable_data_ptr(), text.data(), text.size());
-  const at::Device device = group.backend() == "nccl" ? at::kCUDA : at::kCPU;
+  const at::Device device = group.device();
   const at::Tensor all =
       at::empty({group.size() * longest}, at::TensorOptions(device).dtype(at::kByte));
   group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();

@@ -40,7 +40,7 @@ const std::vector<Malformed>& malformed_runs() {
       {"[train]\nsteps = [1, 2]", "train.steps"},
       {"[[train]]\nsteps = 1", "train"},
       {"[train]\nsteps = {a = 1}", "train.steps"},
-      {std::string("[train]\nsteps = 1\n\0", 21), "not TOML"},
+      {std::string("[train]\nsteps = 1\n\0", 19), "not TOML"},
       {"[train]\nsteps = 1 # \xff\xfe", "not TOML"},
       // Wrong types and numbers out of range.
       {"[train]\nsteps = \"many\"", "train.steps"},

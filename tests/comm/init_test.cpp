@@ -51,6 +51,8 @@ TEST(Init, TakesTheBackendItIsTold) {
 TEST(Init, RefusesBackendsThatDoNotFitTheDevice) {
   EXPECT_THAT(error_of([] { static_cast<void>(init({.backend = BackendKind::nccl})); }),
               HasSubstr("nccl backend is for CUDA"));
+  EXPECT_THAT(error_of([] { static_cast<void>(init({.backend = BackendKind::one_gpu})); }),
+              HasSubstr("one_gpu backend is for CUDA"));
   EXPECT_THAT(
       error_of([] {
         static_cast<void>(init({.backend = BackendKind::shared, .device = DeviceKind::cuda}));

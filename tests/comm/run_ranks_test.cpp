@@ -84,11 +84,14 @@ TEST(RunRanks, SaysWhichRankEndedWithoutTheOthers) {
               HasSubstr("rank 1 ended during barrier"));
 }
 
-TEST(RunRanks, RefusesZeroRanksAndNccl) {
+TEST(RunRanks, RefusesZeroRanksAndCuda) {
   EXPECT_THAT(error_of([] { run_ranks(0, [](const Group&) {}); }),
               HasSubstr("at least 1 rank, got 0"));
   EXPECT_THAT(error_of([] { run_ranks(2, [](const Group&) {}, {.backend = BackendKind::nccl}); }),
-              HasSubstr("nccl"));
+              HasSubstr("cannot be ranks on CUDA"));
+  EXPECT_THAT(
+      error_of([] { run_ranks(2, [](const Group&) {}, {.backend = BackendKind::one_gpu}); }),
+      HasSubstr("cannot be ranks on CUDA"));
 }
 
 TEST(RunRanksForked, ReportsHowEveryRankEnded) {

@@ -52,8 +52,11 @@ class Group {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  /// Names what carries the data: gloo, nccl, shared or fake.
+  /// Names what carries the data: gloo, nccl, shared, one_gpu or fake.
   [[nodiscard]] std::string_view backend() const;
+  /// Returns where tensors of small exchanges can always be: the CPU, or the GPU of backends that
+  /// move nothing else.
+  [[nodiscard]] at::Device device() const;
   /// Returns the rank in the world that each member has, in group order.
   [[nodiscard]] const std::vector<int>& world_ranks() const;
 

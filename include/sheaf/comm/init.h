@@ -9,9 +9,9 @@
 
 namespace sheaf::comm {
 
-/// What carries data between ranks. `automatic`: nccl for CUDA; for the CPU, shared memory when all
-/// ranks are on one host, gloo otherwise.
-enum class BackendKind { automatic, gloo, nccl, shared, fake };
+/// What carries data between ranks. `automatic`: for CUDA nccl, or one_gpu when all ranks use the
+/// same GPU; for the CPU, shared memory when all ranks are on one host, gloo otherwise.
+enum class BackendKind { automatic, gloo, nccl, shared, one_gpu, fake };
 
 enum class StoreKind { tcp, file };
 
@@ -46,6 +46,7 @@ constexpr auto enum_names(BackendKind) {
                     EnumName{"gloo", BackendKind::gloo},
                     EnumName{"nccl", BackendKind::nccl},
                     EnumName{"shared", BackendKind::shared},
+                    EnumName{"one_gpu", BackendKind::one_gpu},
                     EnumName{"fake", BackendKind::fake}};
 }
 

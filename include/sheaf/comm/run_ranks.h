@@ -9,8 +9,11 @@
 namespace sheaf::comm {
 
 struct RunRanksOptions {
-  /// shared (also what automatic means here), gloo, or fake.
+  /// shared (also what automatic means on the CPU), gloo, or fake; forked ranks on CUDA also
+  /// one_gpu.
   BackendKind backend = BackendKind::automatic;
+  /// Where forked ranks have their tensors. Threads are always ranks of the CPU.
+  DeviceKind device = DeviceKind::cpu;
   Seconds timeout{1800};
 };
 
@@ -32,7 +35,8 @@ struct RankOutcome {
 };
 
 /// The same with processes: forks a child per rank and waits for all. For tests that kill a rank.
-/// Children compute with one thread, because pools of threads do not survive a fork.
+/// Children compute with one thread, because pools of threads do not survive a fork; nor does CUDA,
+/// which this process must not have used before.
 std::vector<RankOutcome> run_ranks_forked(int num_ranks,
                                           const std::function<void(Group)>& body,
                                           const RunRanksOptions& options = {});

@@ -2,13 +2,13 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "../reduce_kernel.h"
+#include "common_segment.h"
 #include "mailbox.h"
 #include "sheaf/base/error.h"
 
@@ -273,7 +273,9 @@ at::Tensor SharedBackend::shared_empty(std::int64_t numel, at::ScalarType dtype)
   const std::size_t bytes = static_cast<std::size_t>(numel) * c10::elementSize(dtype);
   const std::size_t stride = (bytes + kPage - 1) / kPage * kPage;
   std::shared_ptr<Segment> segment =
-      new_segment(stride * static_cast<std::size_t>(size()), /*creator=*/0);
+      common_segment(*this,
+                     meeting_.members(),
+                     {ranks_, stride * static_cast<std::size_t>(size()), /*creator=*/0});
   std::byte* own = segment->data() + stride * static_cast<std::size_t>(rank());
   const std::int64_t allocation = allocations_->add(std::move(segment), stride);
   const auto forget = [allocations = allocations_, allocation](void*) {
@@ -287,35 +289,14 @@ std::unique_ptr<Backend> SharedBackend::split(const Members& members, const std:
   const auto creator =
       std::find(here.begin(), here.end(), members.world_ranks.front()) - here.begin();
   const ArenaOptions options = meeting_.arena().options();
-  Arena arena(new_segment(Arena::bytes(members.size(), options), static_cast<int>(creator)),
-              members.size(),
-              options);
+  Arena arena(
+      common_segment(*this,
+                     meeting_.members(),
+                     {ranks_, Arena::bytes(members.size(), options), static_cast<int>(creator)}),
+      members.size(),
+      options);
   return std::make_unique<SharedBackend>(
       ranks_, Meeting(std::move(arena), members, meeting_.peers(), meeting_.timeout()));
-}
-
-/// Returns a segment that rank `creator` makes. Every rank calls it, and several may create one for
-/// different ranks at the same time.
-std::shared_ptr<Segment> SharedBackend::new_segment(std::size_t bytes, int creator) try {
-  std::shared_ptr<Segment> segment;
-  const at::Tensor ticket = at::zeros({2}, at::kLong);
-  if (creator == rank()) {
-    segment = Segment::create(ranks_, bytes);
-    std::memcpy(ticket.data_ptr(), segment->ticket().data(), sizeof(Segment::Ticket));
-  }
-  const at::Tensor tickets = at::empty({size(), 2}, at::kLong);
-  all_gather(tickets, ticket);
-  if (creator != rank()) {
-    Segment::Ticket given;
-    std::memcpy(given.data(), tickets.const_data_ptr<std::int64_t>() + 2 * creator, sizeof(given));
-    segment = Segment::open(ranks_, bytes, given);
-  }
-  barrier();
-  if (creator == rank()) segment->close_door();
-  return segment;
-} catch (...) {
-  leave();
-  throw;
 }
 
 }  // namespace sheaf::comm::shared

@@ -48,7 +48,6 @@ class SharedBackend final : public Backend {
 
   void all_reduce_directly(const Elements& elements, Reduce reduce);
   [[nodiscard]] Routes exchange_routes(const Splits& splits, std::size_t width);
-  [[nodiscard]] std::shared_ptr<Segment> new_segment(std::size_t bytes, int creator);
 
   Ranks ranks_;
   Meeting meeting_;
