@@ -1,10 +1,10 @@
 #include "models/layers.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/layer_norm.h>
 
+#include "sheaf/nn/embedding.h"
 #include "sheaf/nn/norm.h"
 
 namespace sheaf::models {
@@ -26,7 +26,7 @@ Embedding::Embedding(std::int64_t rows, std::int64_t width)
     : weight(drawn(register_parameter("weight", at::empty({rows, width})), kInitialDeviation)) {}
 
 at::Tensor Embedding::forward(const at::Tensor& tokens) const {
-  return at::embedding(weight, tokens);
+  return nn::embedding(weight, tokens);
 }
 
 Projection::Projection(const ProjectionOptions& options) : layout(options.layout) {

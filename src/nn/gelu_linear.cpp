@@ -6,6 +6,7 @@
 #include "rows.h"
 #include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
+#include "weight_gradients.h"
 
 namespace sheaf::nn {
 namespace {
@@ -36,9 +37,10 @@ struct GeluLinear : torch::autograd::Function<GeluLinear> {
     variable_list result(4);
     if (context->needs_input_grad(1)) {
       const at::Tensor again = gelu_of(x);
-      result[1] = in_out ? transposed_times(again, gradient) : transposed_times(gradient, again);
+      result[1] =
+          in_out ? product_gradient(1, again, gradient) : product_gradient(1, gradient, again);
     }
-    if (context->needs_input_grad(2)) result[2] = gradient.sum(0);
+    if (context->needs_input_grad(2)) result[2] = sum_gradient(2, gradient);
     if (context->needs_input_grad(0)) {
       const at::Tensor of_gelu = times_transposed(gradient, in_out ? saved[1] : saved[1].t());
       result[0] = gelu_gradient(x, of_gelu).view(saved[0].sizes());

@@ -9,6 +9,7 @@
 #include "kernels/products.h"
 #include "rows.h"
 #include "sheaf/base/error.h"
+#include "weight_gradients.h"
 
 namespace sheaf::nn {
 namespace {
@@ -45,9 +46,9 @@ struct Linear : torch::autograd::Function<Linear> {
     }
     if (context->needs_input_grad(1)) {
       const at::Tensor x = as_rows(saved[0]);
-      result[1] = in_out ? transposed_times(x, gradient) : transposed_times(gradient, x);
+      result[1] = in_out ? product_gradient(1, x, gradient) : product_gradient(1, gradient, x);
     }
-    if (context->saved_data["has_bias_gradient"].toBool()) result[2] = gradient.sum(0);
+    if (context->saved_data["has_bias_gradient"].toBool()) result[2] = sum_gradient(2, gradient);
     return result;
   }
 };

@@ -14,6 +14,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/products.h"
 #include "sheaf/base/error.h"
+#include "weight_gradients.h"
 
 namespace sheaf::nn {
 namespace {
@@ -35,8 +36,8 @@ struct Gradients {
   at::Tensor weight;
 };
 
-/// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. On GPUs
-/// a fourth of all rows at most, since logits that are there at once count as memory.
+/// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. On
+/// GPUs a fourth of all rows at most, since logits that are there at once count as memory.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
   const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 25;
   const std::int64_t fewest = hidden.is_cpu() ? 64 : 128;
@@ -121,6 +122,14 @@ at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by, at::ScalarTy
   return (keep ? wide * factor : wide.mul_(factor)).to(type);
 }
 
+at::Tensor weight_gradient(AutogradContext* context,
+                           const at::Tensor& gradient,
+                           const at::Tensor& by) {
+  if (!gradient.defined()) return {};
+  const auto type = context->saved_data["weight_type"].toScalarType();
+  return scaled_gradient(1, gradient, by.to(gradient.scalar_type()), type);
+}
+
 /// How a pass is made.
 struct Pass {
   std::int64_t chunk_rows = 1;
@@ -150,7 +159,7 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     }
     const variable_list saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0], context->saved_data["type"].toScalarType()),
-            scaled(saved[1], gradients[0], context->saved_data["weight_type"].toScalarType()),
+            weight_gradient(context, saved[1], gradients[0]),
             {},
             {}};
   }

@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "boundary.h"
-#include "gradient_hook.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
@@ -76,8 +75,8 @@ Engine::Engine(Context context, Inventory inventory, const std::vector<UnitPlan>
 Engine::~Engine() {
   watches_.clear();
   claims_.clear();
+  taps_.clear();
   for (const ParameterInfo& info : inventory_.parameters) {
-    if (info.trainable) unhook_gradient(info.tensor);
     // Without the engine nobody gathers them: a shape that fits nothing gives an error, where
     // missing memory would give a crash.
     at::Tensor parameter = info.tensor;
@@ -117,13 +116,22 @@ void Engine::attach_hooks() {
   for (std::size_t p = 0; p < inventory_.parameters.size(); ++p) {
     const ParameterInfo& info = inventory_.parameters[p];
     if (!info.trainable) continue;
-    hook_gradient(info.tensor, [self, p] {
-      if (const auto alive = self.lock()) alive->on_gradient(p);
-    });
-    if (!handles_[p].is_same(info.tensor)) continue;
-    info.tensor.register_hook([self, p](const at::Tensor&) {
-      if (const auto alive = self.lock()) alive->before_gradient(p);
-    });
+    taps_.push_back(std::make_unique<GradientTap>(
+        info.tensor,
+        GradientListener{.before =
+                             [self, p] {
+                               if (const auto alive = self.lock()) alive->before_gradient(p);
+                             },
+                         .after =
+                             [self, p] {
+                               if (const auto alive = self.lock()) alive->on_gradient(p);
+                             },
+                         .open =
+                             [self, p](at::ScalarType type) {
+                               const auto alive = self.lock();
+                               return alive ? alive->open_gradient(p, type)
+                                            : module::GradientTarget{};
+                             }}));
   }
 }
 
@@ -242,8 +250,16 @@ void Engine::settle_watching() {
 
 void Engine::before_gradient(std::size_t parameter) {
   begin_pass();
+  const at::Tensor& tensor = inventory_.parameters[parameter].tensor;
   // The shown gradient is the sum over all ranks; this pass must start its own.
-  inventory_.parameters[parameter].tensor.mutable_grad().reset();
+  if (handles_[parameter].is_same(tensor)) tensor.mutable_grad().reset();
+}
+
+module::GradientTarget Engine::open_gradient(std::size_t parameter, at::ScalarType type) {
+  const Quiet quiet;
+  check_failure();
+  before_gradient(parameter);
+  return reducer_.open(parameter, type);
 }
 
 void Engine::on_gradient(std::size_t parameter) {
@@ -251,15 +267,15 @@ void Engine::on_gradient(std::size_t parameter) {
   check_failure();
   begin_pass();
   at::Tensor& gradient = inventory_.parameters[parameter].tensor.mutable_grad();
-  if (!gradient.defined()) return;
-  if (gradient.is_sparse()) {
+  if (gradient.defined() && gradient.is_sparse()) {
     throw UsageError(
         fmt::format("the gradient of {} is sparse, which cannot be exchanged; build "
                     "its embedding without sparse(true)",
                     inventory_.parameters[parameter].name));
   }
-  reducer_.add(parameter, gradient);
+  if (gradient.defined()) reducer_.add(parameter, gradient);
   gradient.reset();
+  reducer_.complete(parameter);
 }
 
 void Engine::begin_pass() {

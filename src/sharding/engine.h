@@ -11,6 +11,7 @@
 #include "buffers.h"
 #include "context.h"
 #include "gatherer.h"
+#include "gradient_hook.h"
 #include "inventory.h"
 #include "reducer.h"
 #include "sheaf/module/claim.h"
@@ -41,6 +42,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// The root's boundary, which is there also where the root has no parameters of its own.
   void enter_model();
   void before_gradient(std::size_t parameter);
+  [[nodiscard]] module::GradientTarget open_gradient(std::size_t parameter, at::ScalarType type);
   void on_gradient(std::size_t parameter);
   void touched(std::size_t unit) noexcept;
 
@@ -89,6 +91,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Whether a handle shows its gradient.
   std::vector<bool> shown_;
   std::vector<module::ClaimHandle> claims_;
+  std::vector<std::unique_ptr<GradientTap>> taps_;
   std::vector<module::TouchWatch> watches_;
   /// Whether backward is under way.
   bool in_pass_ = false;

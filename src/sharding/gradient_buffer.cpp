@@ -21,14 +21,26 @@ comm::Work plain_exchange(const GradientExchange& exchange, const comm::Group& g
 
 GradientBuffer::GradientBuffer(const Context& context, const Segment& segment)
     : context_(context), segment_(segment), contributed_(segment.parameters().size(), false) {
-  const bool whole = !context.cuts_gradients();
-  const std::int64_t numel = whole ? segment.layout().size() : segment.layout().shard_size();
-  lasting_ = context.lasting_empty(numel, master_type());
+  if (context.device.is_cpu()) take_lasting();
+}
+
+void GradientBuffer::take_lasting() {
+  if (lasting_.defined()) return;
+  const bool whole = !context_.cuts_gradients();
+  const std::int64_t numel = whole ? segment_.layout().size() : segment_.layout().shard_size();
+  lasting_ = context_.lasting_empty(numel, master_type());
   if (whole) clear_gaps(lasting_);
-  const layout::Range own = segment.layout().shard(context.shard_index());
+  const layout::Range own = segment_.layout().shard(context_.shard_index());
   result_ = whole ? lasting_.narrow(0, own.begin, own.size) : lasting_;
-  memory::Ledger ledger = context.options.ledger;
-  charge_ = ledger.charge(memory::Purpose::gradients, segment.owner(), size_of(lasting_));
+  memory::Ledger ledger = context_.options.ledger;
+  charge_ = ledger.charge(memory::Purpose::gradients, segment_.owner(), size_of(lasting_));
+}
+
+void GradientBuffer::release_lasting() {
+  if (context_.device.is_cpu() || has_result_ || local_.defined()) return;
+  lasting_.reset();
+  result_.reset();
+  charge_ = {};
 }
 
 at::ScalarType GradientBuffer::wire_type() const {
@@ -60,6 +72,7 @@ void GradientBuffer::open_local(bool exchanged) {
   const at::ScalarType dtype = exchanged ? wire_type() : master_type();
   const std::int64_t numel = segment_.layout().size();
   if (!has_result_ && dtype == master_type() && !context_.cuts_gradients()) {
+    take_lasting();
     local_ = lasting_;
     return;
   }
@@ -80,6 +93,18 @@ void GradientBuffer::add(std::size_t member, const at::Tensor& gradient, bool ex
   contributed_[member] = true;
 }
 
+module::GradientTarget GradientBuffer::open(std::size_t member,
+                                            at::IntArrayRef shape,
+                                            at::ScalarType type,
+                                            bool exchanged) {
+  if (!local_.defined()) open_local(exchanged);
+  if (local_.scalar_type() != type) return {};
+  const layout::Range place = segment_.place(member);
+  const bool is_new = !contributed_[member];
+  contributed_[member] = true;
+  return {local_.narrow(0, place.begin, place.size).view(shape), is_new};
+}
+
 bool GradientBuffer::has_any() const {
   return std::find(contributed_.begin(), contributed_.end(), true) != contributed_.end();
 }
@@ -95,6 +120,7 @@ void GradientBuffer::fill_missing() {
 GradientFlight GradientBuffer::start_exchange() {
   const at::NoGradGuard no_grad;
   fill_missing();
+  take_lasting();
   GradientFlight flight;
   flight.charges = std::move(local_charges_);
   flight.exchange = {.unit = segment_.owner(),
@@ -148,10 +174,16 @@ void GradientBuffer::finish_exchange(GradientFlight& flight) {
   flight.adds ? result_.add_(sum) : result_.copy_(sum);
 }
 
+void GradientBuffer::forget_result() {
+  has_result_ = false;
+  release_lasting();
+}
+
 void GradientBuffer::forget_local() {
   local_.reset();
   local_charges_.clear();
   std::fill(contributed_.begin(), contributed_.end(), false);
+  release_lasting();
 }
 
 }  // namespace sheaf::sharding

@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "segment.h"
+#include "sheaf/module/gradient_sink.h"
 #include "sheaf/sharding/reduce_hook.h"
 
 namespace sheaf::sharding {
@@ -32,6 +33,10 @@ struct GradientFlight {
 /// passes into `result`, both in the master's type. With ddp and zero1, whose gradients are whole,
 /// the first exchanged pass needs no second buffer: `local` is the lasting buffer, and `result` is
 /// it or this rank's part of it.
+///
+/// Note [Gradients come and go]: on a GPU memory is cheap to take and give back, so the lasting
+/// buffer is there from a step's first gradient to its last use, and activations have the room in
+/// forward. On the CPU it lies where peers can reach it, and stays.
 class GradientBuffer {
  public:
   GradientBuffer(const Context& context, const Segment& segment);
@@ -39,6 +44,12 @@ class GradientBuffer {
   /// Adds a parameter's gradient to the local sum. `exchanged` tells that this pass ends with an
   /// exchange.
   void add(std::size_t member, const at::Tensor& gradient, bool exchanged);
+  /// Returns a parameter's place in the local sum, in the given shape, for someone who adds to it;
+  /// nothing if the sum is kept in another type.
+  [[nodiscard]] module::GradientTarget open(std::size_t member,
+                                            at::IntArrayRef shape,
+                                            at::ScalarType type,
+                                            bool exchanged);
   /// Tells whether the local sum has something of a parameter.
   [[nodiscard]] bool has(std::size_t member) const { return contributed_[member]; }
   [[nodiscard]] bool has_any() const;
@@ -52,11 +63,13 @@ class GradientBuffer {
 
   /// Returns the exchanged gradient, shaped as the master; undefined if there is none.
   [[nodiscard]] at::Tensor result() const { return has_result_ ? result_ : at::Tensor(); }
-  void forget_result() { has_result_ = false; }
+  void forget_result();
   void forget_local();
 
  private:
   void open_local(bool exchanged);
+  void take_lasting();
+  void release_lasting();
   void clear_gaps(const at::Tensor& whole) const;
   void fill_missing();
   [[nodiscard]] at::Tensor transient(std::int64_t numel,
@@ -67,7 +80,8 @@ class GradientBuffer {
 
   const Context& context_;
   const Segment& segment_;
-  /// What lasts: all of it for ddp and zero1, this rank's part for zero2 and zero3.
+  /// What lasts: all of it for ddp and zero1, this rank's part for zero2 and zero3. See Note
+  /// [Gradients come and go].
   at::Tensor lasting_;
   at::Tensor result_;
   bool has_result_ = false;

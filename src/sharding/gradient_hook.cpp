@@ -1,50 +1,68 @@
 #include "gradient_hook.h"
 
+#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <memory>
+#include <algorithm>
+#include <utility>
 
 namespace sheaf::sharding {
 namespace {
 
 namespace autograd = torch::autograd;
-using Hook = std::unique_ptr<autograd::PostAccumulateGradHook>;
+using autograd::variable_list;
 
-/// LibTorch has one place for such a hook, so this one keeps the hook that was there.
-class GradientHook final : public autograd::PostAccumulateGradHook {
+class BeforeHook final : public autograd::FunctionPreHook {
  public:
-  GradientHook(std::function<void()> added, Hook earlier)
-      : added_(std::move(added)), earlier_(std::move(earlier)) {}
-
-  void operator()(const at::Tensor& parameter) override {
-    if (earlier_) (*earlier_)(parameter);
-    added_();
+  explicit BeforeHook(std::function<void()> before) : before_(std::move(before)) {}
+  variable_list operator()(const variable_list& gradients) override {
+    if (gradients[0].defined()) before_();
+    return gradients;
   }
 
-  [[nodiscard]] Hook release_earlier() { return std::move(earlier_); }
+ private:
+  std::function<void()> before_;
+};
+
+/// LibTorch calls it once in a pass, when all uses of the parameter are done, also if none of them
+/// gave a gradient.
+class AfterHook final : public autograd::FunctionPostHook, public module::GradientSink {
+ public:
+  explicit AfterHook(GradientListener listener) : listener_(std::move(listener)) {}
+  variable_list operator()(const variable_list& outputs, const variable_list& /*inputs*/) override {
+    listener_.after();
+    return outputs;
+  }
+  module::GradientTarget open(at::ScalarType type) override { return listener_.open(type); }
 
  private:
-  std::function<void()> added_;
-  Hook earlier_;
+  GradientListener listener_;
 };
+
+bool is_ours(const std::unique_ptr<autograd::FunctionPostHook>& hook) {
+  return dynamic_cast<const AfterHook*>(hook.get()) != nullptr;
+}
 
 }  // namespace
 
-void hook_gradient(const at::Tensor& parameter, std::function<void()> added) {
-  Hook earlier = std::move(autograd::impl::post_acc_grad_hooks(parameter));
-  autograd::impl::set_post_acc_grad_hooks(
-      parameter, std::make_unique<GradientHook>(std::move(added), std::move(earlier)));
+GradientTap::GradientTap(const at::Tensor& parameter, GradientListener listener)
+    : accumulator_(autograd::impl::grad_accumulator(parameter)) {
+  accumulator_->add_pre_hook(std::make_unique<BeforeHook>(listener.before));
+  hook_ = accumulator_->add_post_hook(std::make_unique<AfterHook>(std::move(listener)));
 }
 
-void unhook_gradient(const at::Tensor& parameter) {
-  Hook& hook = autograd::impl::post_acc_grad_hooks(parameter);
-  if (auto* own = dynamic_cast<GradientHook*>(hook.get())) hook = own->release_earlier();
+GradientTap::~GradientTap() {
+  std::erase_if(accumulator_->pre_hooks(), [](const auto& hook) {
+    return dynamic_cast<const BeforeHook*>(hook.get()) != nullptr;
+  });
+  accumulator_->del_post_hook(hook_);
 }
 
-bool has_gradient_hook(const at::Tensor& parameter) {
-  return dynamic_cast<GradientHook*>(autograd::impl::post_acc_grad_hooks(parameter).get()) !=
-         nullptr;
+bool is_tapped(const at::Tensor& parameter) {
+  const auto accumulator = autograd::impl::try_get_grad_accumulator(parameter);
+  return accumulator &&
+         std::any_of(accumulator->post_hooks().begin(), accumulator->post_hooks().end(), is_ours);
 }
 
 }  // namespace sheaf::sharding

@@ -2,18 +2,43 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+
+#include "sheaf/module/gradient_sink.h"
+
+namespace torch::autograd {
+struct Node;
+}
 
 namespace sheaf::sharding {
 
-/// Has someone called each time a backward pass has added to a parameter's gradient. Whoever had
-/// asked for that before is called first.
-void hook_gradient(const at::Tensor& parameter, std::function<void()> added);
+/// What someone wants to know of a parameter's gradient.
+struct GradientListener {
+  /// A backward pass is about to add to it.
+  std::function<void()> before;
+  /// All uses of the parameter in a pass have added to it, or written it themselves.
+  std::function<void()> after;
+  /// A layer wants to write it; see module::GradientSink.
+  std::function<module::GradientTarget(at::ScalarType)> open;
+};
 
-/// Takes the newest such hook away.
-void unhook_gradient(const at::Tensor& parameter);
+/// Listens while it lives.
+class GradientTap {
+ public:
+  GradientTap(const at::Tensor& parameter, GradientListener listener);
+  ~GradientTap();
+  GradientTap(const GradientTap&) = delete;
+  GradientTap& operator=(const GradientTap&) = delete;
 
-/// Tells whether a parameter has such a hook.
-[[nodiscard]] bool has_gradient_hook(const at::Tensor& parameter);
+ private:
+  /// Parameters hold theirs weakly, and a new one would have no hooks.
+  std::shared_ptr<torch::autograd::Node> accumulator_;
+  std::uintptr_t hook_ = 0;
+};
+
+/// Tells whether someone listens.
+[[nodiscard]] bool is_tapped(const at::Tensor& parameter);
 
 }  // namespace sheaf::sharding

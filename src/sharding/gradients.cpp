@@ -30,7 +30,8 @@ bool is_finite(const at::Tensor& gradient) {
 
 /// Adds the squares of a gradient's elements, in fp64, to `sum`.
 void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
-  // On a GPU the reduction itself turns elements to fp64; on the CPU it would turn all of them first.
+  // On a GPU the reduction itself turns elements to fp64; on the CPU it would turn all of them
+  // first.
   if (!gradient.is_cpu()) {
     const at::Tensor norm =
         at::linalg_vector_norm(gradient, 2, std::nullopt, /*keepdim=*/false, at::kDouble);

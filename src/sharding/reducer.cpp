@@ -69,13 +69,27 @@ void Reducer::begin_pass() {
 
 void Reducer::add(std::size_t parameter, const at::Tensor& gradient) {
   const GradientPlace& place = places_[parameter];
-  Unit& unit = units_[place.unit];
-  unit.gradients()[place.segment]->add(place.member, gradient, exchanging_);
-  if (seen_[parameter]) return;  // once more in this pass: nested passes do that
+  buffer_of(place).add(place.member, gradient, exchanging_);
+}
+
+module::GradientTarget Reducer::open(std::size_t parameter, at::ScalarType type) {
+  const GradientPlace& place = places_[parameter];
+  return buffer_of(place).open(
+      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging_);
+}
+
+void Reducer::complete(std::size_t parameter) {
+  const GradientPlace& place = places_[parameter];
+  // Once more in this pass: nested passes do that.
+  if (seen_[parameter] || !buffer_of(place).has(place.member)) return;
   seen_[parameter] = true;
   if (--waiting_[place.unit] > 0) return;
   completed_.push_back(place.unit);
   if (exchanging_) launch_complete();
+}
+
+GradientBuffer& Reducer::buffer_of(const GradientPlace& place) {
+  return *units_[place.unit].gradients()[place.segment];
 }
 
 void Reducer::launch_complete() {
@@ -116,8 +130,7 @@ void Reducer::finish_oldest() {
 
 bool Reducer::contributed(std::size_t parameter) {
   const GradientPlace& place = places_[parameter];
-  const auto& gradient = units_[place.unit].gradients()[place.segment];
-  return exchanged_[parameter] || gradient->has(place.member);
+  return exchanged_[parameter] || buffer_of(place).has(place.member);
 }
 
 std::vector<bool> Reducer::note_contributions() {

@@ -34,8 +34,12 @@ class Reducer {
 
   /// Makes the gradients' memory free for a pass.
   void begin_pass();
-  /// Takes a parameter's gradient of this pass.
+  /// Adds to a parameter's gradient of this pass.
   void add(std::size_t parameter, const at::Tensor& gradient);
+  /// Returns where a layer can do that itself; see module::GradientSink.
+  [[nodiscard]] module::GradientTarget open(std::size_t parameter, at::ScalarType type);
+  /// Says that a parameter's gradient of this pass, if it has one, is complete.
+  void complete(std::size_t parameter);
   /// Ends a pass: exchanges what is left and waits for everything. Throws Error that names the
   /// parameters without a gradient, unless these are allowed.
   void end_pass();
@@ -51,6 +55,7 @@ class Reducer {
     std::vector<std::pair<std::size_t, GradientFlight>> segments;
   };
 
+  [[nodiscard]] GradientBuffer& buffer_of(const GradientPlace& place);
   void launch_complete();
   void launch(std::size_t unit);
   void finish_oldest();

@@ -90,7 +90,7 @@ at::Device device_of(const Inventory& inventory, const ShardOptions& options) {
 
 void check_parameters(const Inventory& inventory) {
   for (const ParameterInfo& info : inventory.parameters) {
-    if (info.trainable && has_gradient_hook(info.tensor)) {
+    if (info.trainable && is_tapped(info.tensor)) {
       throw UsageError(fmt::format(
           "shard: {} belongs to a sharded model already; its state must end first", info.name));
     }

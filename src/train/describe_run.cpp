@@ -39,16 +39,19 @@ PeakFlops peak_of(const RunOptions& options, const Assembly& parts) {
   return peak;
 }
 
-/// What the first step will have made: the optimizer's states are not there yet.
-std::vector<std::pair<std::string, Bytes>> memory_by_purpose(const Assembly& parts) {
+/// What the first step will have made: the optimizer's states are not there yet, nor, on a GPU,
+/// gradients.
+std::vector<std::pair<std::string, Bytes>> memory_by_purpose(const RunOptions& options,
+                                                             const Assembly& parts) {
   Bytes masters;
   for (const optim::Segment& segment : parts.optimizer->slots()->segments()) {
     masters.count += static_cast<std::int64_t>(segment.master.nbytes());
   }
   const auto states = static_cast<std::int64_t>(parts.optimizer->state_names().size());
-  const memory::Ledger& ledger = parts.state.ledger();
-  return {{"parameters", ledger.current(memory::Purpose::parameters)},
-          {"gradients", ledger.current(memory::Purpose::gradients)},
+  const bool whole = sharding::parse_strategy(options.shard.stage).stage == Stage::zero1;
+  const std::int64_t parts_kept = whole ? parts.mesh.size("shard") : 1;
+  return {{"parameters", parts.state.ledger().current(memory::Purpose::parameters)},
+          {"gradients", {masters.count * parts_kept}},
           {"optimizer", {masters.count * states}}};
 }
 
@@ -85,7 +88,7 @@ RunInfo describe_run(const RunOptions& options, const Assembly& parts) {
           .data = parts.data.info.description,
           .batch = describe_batch(options, parts),
           .steps = parts.plan.steps,
-          .memory = memory_by_purpose(parts),
+          .memory = memory_by_purpose(options, parts),
           .peak_flops_per_device = peak.flops,
           .peak_source = peak.source};
 }

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sheaf::nn {
+
+/// Returns the rows of `weight` [rows, width] that the int64 tensor `indices` names, shaped
+/// [*indices, width]. In training inside sheaf::shard the gradient is added to its place without a
+/// tensor as large as the weight in between.
+[[nodiscard]] at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices);
+
+}  // namespace sheaf::nn
