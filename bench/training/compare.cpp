@@ -1,17 +1,11 @@
 #include "compare.h"
 
 #include <fmt/format.h>
-#include <stdio.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
-#include <nlohmann/json.hpp>
-#include <thread>
-#include <vector>
 
 #include "median.h"
-#include "sheaf/base/error.h"
 
 namespace sheaf::bench {
 namespace {
@@ -21,63 +15,13 @@ struct Side {
   std::vector<double> tokens_per_second = {};
   std::vector<double> peak_mb = {};
   double loss = 0;
-};
 
-/// Runs a command and returns what it wrote. Throws Error, with that, if it failed.
-std::string output_of(const std::string& command) {
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw Error("cannot start: " + command);
-  std::string text;
-  for (std::array<char, 4096> part{}; fgets(part.data(), part.size(), pipe) != nullptr;) {
-    text += part.data();
+  void add(const Figures& figures) {
+    tokens_per_second.push_back(figures.tokens_per_second);
+    peak_mb.push_back(figures.peak_mb);
+    loss = figures.loss;
   }
-  if (pclose(pipe) != 0) throw Error(fmt::format("{} failed:\n{}", command, text));
-  return text;
-}
-
-void run(const std::string& command, Side& side) {
-  const std::string output = output_of(command);
-  const std::size_t begin = output.find("{\"");
-  if (begin == std::string::npos)
-    throw Error(fmt::format("no figures from {}:\n{}", command, output));
-  const auto line = nlohmann::json::parse(output.substr(begin, output.find('\n', begin) - begin));
-  side.tokens_per_second.push_back(line.at("tokens_per_second"));
-  side.peak_mb.push_back(line.at("peak_mb"));
-  side.loss = line.at("loss");
-}
-
-std::string arguments_of(const CompareOptions& options, const Contest& contest) {
-  return fmt::format("--strategy {} --steps {} --warm-up {} --batch {} --learning-rate {}",
-                     contest.strategy.name,
-                     options.run.steps,
-                     options.run.warm_up,
-                     batch_per_rank(options.run, contest.ranks),
-                     options.run.learning_rate);
-}
-
-std::string with_threads(const Contest& contest, const std::string& command) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return fmt::format("OMP_NUM_THREADS={} {}", std::max(1, cores / contest.ranks), command);
-}
-
-std::string pytorch_command(const CompareOptions& options, const Contest& contest) {
-  return with_threads(
-      contest,
-      fmt::format("{} -m torch.distributed.run --standalone --nproc-per-node {} {} {}",
-                  options.python,
-                  contest.ranks,
-                  options.peer,
-                  arguments_of(options, contest)));
-}
-
-std::string sheaf_command(const CompareOptions& options, const Contest& contest) {
-  return with_threads(contest,
-                      fmt::format("{} --ranks {} --model {} {}",
-                                  options.program,
-                                  contest.ranks,
-                                  options.run.model,
-                                  arguments_of(options, contest)));
-}
+};
 
 struct Pair {
   Side pytorch;
@@ -88,8 +32,8 @@ struct Pair {
 Pair run_both(const CompareOptions& options, const Contest& contest) {
   Pair pair;
   for (int i = 0; i < options.repetitions; ++i) {
-    run(pytorch_command(options, contest), pair.pytorch);
-    run(sheaf_command(options, contest), pair.sheaf);
+    pair.pytorch.add(run_pytorch(options, contest));
+    pair.sheaf.add(run_sheaf(options, contest));
   }
   return pair;
 }

@@ -9,6 +9,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 
 namespace sheaf::bench {
@@ -56,6 +57,14 @@ struct Block final : nn::Module {
 
 }  // namespace
 
+GptOptions gpt_of_size(const std::string& size) {
+  if (size == "14m") return {};
+  if (size == "124m") {
+    return {.width = 768, .num_layers = 12, .num_heads = 12, .vocabulary = 50257, .context = 1024};
+  }
+  throw UsageError("--size must be 14m or 124m, not '" + size + "'");
+}
+
 Gpt::Gpt(const GptOptions& options)
     : tokens_(register_module("tokens", nn::Embedding(options.vocabulary, options.width))),
       positions_(register_parameter("positions", at::empty({options.context, options.width}))),
@@ -75,7 +84,7 @@ Gpt::Gpt(const GptOptions& options)
 }
 
 at::Tensor Gpt::forward(const at::Tensor& tokens, const at::Tensor& targets) {
-  at::Tensor x = tokens_(tokens) + positions_;
+  at::Tensor x = tokens_(tokens) + positions_.slice(0, 0, tokens.size(1));
   for (const auto& block : *blocks_) x = sheaf::forward(*block->as<Block>(), x);
   const at::Tensor logits = at::linear(norm_(x), tokens_->weight);
   return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());

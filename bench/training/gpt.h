@@ -7,10 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace sheaf::bench {
 
-/// 13.9 million parameters. pytorch_peer.py has the same numbers.
 struct GptOptions {
   std::int64_t width = 384;
   std::int64_t num_layers = 6;
@@ -18,6 +18,13 @@ struct GptOptions {
   std::int64_t vocabulary = 8192;
   std::int64_t context = 256;
 };
+
+/// Tokens of a text; no model has a smaller context.
+inline constexpr std::int64_t kTextLength = 256;
+
+/// Returns the model called "14m" (13.9 million parameters) or "124m" (GPT-2's smallest).
+/// pytorch_peer.py has the same numbers. Throws UsageError for other names.
+[[nodiscard]] GptOptions gpt_of_size(const std::string& size);
 
 /// A GPT as pytorch_peer.py writes it, layer by layer; it crosses its blocks with sheaf::forward,
 /// and the embedding is the head.

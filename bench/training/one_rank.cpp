@@ -2,9 +2,12 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
 
 #include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,24 +24,34 @@
 #include "sheaf/module/forward.h"
 #include "sheaf/optim/adamw.h"
 #include "sheaf/sharding/shard.h"
+#include "sheaf/train/memory_use.h"
 
 namespace sheaf::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kMegabyte = 1e6;
+
 struct Batch {
   at::Tensor tokens;
   at::Tensor targets;
 };
 
+at::Device device_of(const RunOptions& options) {
+  if (options.device == comm::DeviceKind::cpu) return at::kCPU;
+  return {at::kCUDA, 0};
+}
+
 /// Returns the same random texts as the Python side. They are trained on again and again, so the
 /// loss falls.
-Batch random_batch(int rank, std::int64_t size, const GptOptions& model) {
+Batch random_batch(const RunOptions& options, const comm::Group& group, const GptOptions& model) {
   at::Generator random =
-      at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(rank + 1));
+      at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(group.rank() + 1));
+  const std::int64_t size = batch_per_rank(options, group.size());
   const auto draw = [&] {
-    return at::randint(model.vocabulary, {size, model.context}, random, at::kLong);
+    return at::randint(model.vocabulary, {size, kTextLength}, random, at::kLong)
+        .to(device_of(options));
   };
   at::Tensor tokens = draw();
   return {std::move(tokens), draw()};
@@ -50,9 +63,22 @@ double rss_mb(std::string_view field) {
     if (word != fmt::format("{}:", field)) continue;
     double kibibytes = 0;
     status >> kibibytes;
-    return kibibytes * 1024 / 1e6;
+    return kibibytes * 1024 / kMegabyte;
   }
   throw Error(fmt::format("/proc/self/status has no {}", field));
+}
+
+/// What a rank held at most: of the process on the CPU, of LibTorch's allocator on a GPU.
+double peak_mb(at::Device device) {
+  if (device.is_cpu()) return rss_mb("VmHWM");
+  return static_cast<double>(train::measure_memory(device).peak_allocated.count) / kMegabyte;
+}
+
+/// What all processes together hold of the GPU, contexts and memory of backends included.
+double used_mb(at::Device device) {
+  if (device.is_cpu()) return 0;
+  const auto [free, total] = at::getDeviceAllocator(at::kCUDA)->getMemoryInfo(device.index());
+  return static_cast<double>(total - free) / kMegabyte;
 }
 
 Stage stage_of(const std::string& name) {
@@ -64,16 +90,43 @@ Stage stage_of(const std::string& name) {
       fmt::format("--strategy must be alone, ddp, zero1, zero2 or zero3, not '{}'", name));
 }
 
-double mean_over_ranks(const at::Tensor& loss, const comm::Group& group) {
-  const at::Tensor mean = loss.detach().clone();
-  group.all_reduce(mean, {.reduction = comm::Reduction::average}).wait();
-  return mean.item<double>();
+double over_ranks(double value,
+                  comm::Reduction reduction,
+                  at::Device device,
+                  const comm::Group& group) {
+  const at::Tensor tensor = at::tensor({value}, at::kDouble).to(device);
+  group.all_reduce(tensor, {.reduction = reduction}).wait();
+  return tensor.item<double>();
+}
+
+void finish_work(at::Device device) {
+  if (!device.is_cpu()) at::detail::getCUDAHooks().deviceSynchronize(device.index());
 }
 
 struct Training {
-  std::vector<double> step_seconds;
+  double step_seconds = 0;
   double last_loss = 0;
 };
+
+/// Runs steps and returns how long one takes: on the CPU the median; on a GPU, which runs behind
+/// the host, the mean until all work has ended.
+template <class Step>
+double time_steps(const Step& step, const RunOptions& options, const comm::Group& group) {
+  const at::Device device = device_of(options);
+  for (int i = 0; i < options.warm_up; ++i) step();
+  finish_work(device);
+  group.barrier().wait();
+  std::vector<double> seconds;
+  const auto start = Clock::now();
+  for (int i = 0; i < options.steps; ++i) {
+    const auto began = Clock::now();
+    step();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - began).count());
+  }
+  if (device.is_cpu()) return median(seconds);
+  finish_work(device);
+  return std::chrono::duration<double>(Clock::now() - start).count() / options.steps;
+}
 
 /// `loss_of` runs a forward pass and returns the mean loss.
 template <class Model, class Loss>
@@ -81,34 +134,40 @@ Training train(Model& model,
                const Loss& loss_of,
                const RunOptions& options,
                const comm::Group& group) {
-  const auto state = shard(
-      model,
-      {.group = group, .stage = stage_of(options.strategy), .gradient_scale = 1.0 / group.size()});
+  const bool exchanges = options.exchange != Exchange::none;
+  const auto state =
+      shard(model,
+            {.group = exchanges ? group : comm::fake_group(group.size(), group.rank()),
+             .device = device_of(options),
+             .stage = stage_of(options.strategy),
+             .overlap = options.exchange == Exchange::beside,
+             .gradient_scale = 1.0 / group.size()});
   optim::AdamW optimizer(state.slots(), {.learning_rate = options.learning_rate});
-  Training training;
   at::Tensor loss;
-  for (int step = 0; step < options.warm_up + options.steps; ++step) {
-    const auto began = Clock::now();
+  const auto step = [&] {
     loss = loss_of(model);
     loss.backward();
     optimizer.step();
-    const std::chrono::duration<double> took = Clock::now() - began;
-    if (step >= options.warm_up) training.step_seconds.push_back(took.count());
-  }
-  training.last_loss = mean_over_ranks(loss, group);
-  return training;
+  };
+  const double seconds = time_steps(step, options, group);
+  return {.step_seconds = seconds,
+          .last_loss =
+              over_ranks(loss.item<double>(), comm::Reduction::average, device_of(options), group)};
 }
 
-Training train_model(const Batch& batch, const RunOptions& options, const comm::Group& group) {
+Training train_model(const GptOptions& shape,
+                     const Batch& batch,
+                     const RunOptions& options,
+                     const comm::Group& group) {
   if (options.model == "plain") {
-    Gpt model{GptOptions()};
+    Gpt model(shape);
     return train(
         model,
         [&](Gpt& gpt) { return sheaf::forward(gpt, batch.tokens, batch.targets); },
         options,
         group);
   }
-  const auto model = same_as_gpt2(GptOptions());
+  const auto model = same_as_gpt2(shape);
   const double scale = 1.0 / static_cast<double>(batch.targets.numel());
   return train(
       *model,
@@ -124,14 +183,21 @@ Training train_model(const Batch& batch, const RunOptions& options, const comm::
 void train_one_rank(const RunOptions& options, const comm::Group& group) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   at::set_num_threads(std::max(1, cores / group.size()));
-  const GptOptions shape;
-  const Batch batch = random_batch(group.rank(), batch_per_rank(options, group.size()), shape);
-  const Training training = train_model(batch, options, group);
+  const GptOptions shape = gpt_of_size(options.size);
+  const Batch batch = random_batch(options, group, shape);
+  const Training training = train_model(shape, batch, options, group);
+  const at::Device device = device_of(options);
+  const double peak = over_ranks(peak_mb(device), comm::Reduction::max, device, group);
+  const double used = used_mb(device);
+  group.barrier().wait();
   if (group.rank() != 0) return;
   const double tokens = static_cast<double>(batch.tokens.numel()) * group.size();
-  const nlohmann::json line = {{"tokens_per_second", tokens / median(training.step_seconds)},
-                               {"peak_mb", rss_mb("VmHWM")},
-                               {"loss", training.last_loss}};
+  const nlohmann::json line = {{"tokens_per_second", tokens / training.step_seconds},
+                               {"step_ms", training.step_seconds * 1e3},
+                               {"peak_mb", peak},
+                               {"gpu_used_mb", used},
+                               {"loss", training.last_loss},
+                               {"backend", group.backend()}};
   std::cout << line.dump() << std::endl;
 }
 

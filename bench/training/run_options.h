@@ -5,9 +5,21 @@
 #include <string>
 
 #include "sheaf/base/options.h"
+#include "sheaf/comm/init.h"
 #include "sheaf/sharding/options.h"
 
 namespace sheaf::bench {
+
+/// What becomes of the exchanges of sheaf's side: they run beside the computation; each is waited
+/// for where it starts; there are none (every rank computes with what is in its memory), which
+/// tells how long the computation alone takes.
+enum class Exchange { beside, waited, none };
+
+constexpr auto enum_names(Exchange) {
+  return std::array{EnumName{"beside", Exchange::beside},
+                    EnumName{"waited", Exchange::waited},
+                    EnumName{"none", Exchange::none}};
+}
 
 /// One training run of one strategy, on either side.
 struct RunOptions {
@@ -15,6 +27,13 @@ struct RunOptions {
   std::string strategy;
   /// sheaf's side: "plain" is layer by layer what PyTorch's side has, "gpt2" is sheaf's own model.
   std::string model = "gpt2";
+  /// One of kSizes.
+  std::string size = "14m";
+  /// On CUDA both sides run on the one GPU, PyTorch over gloo.
+  comm::DeviceKind device = comm::DeviceKind::cpu;
+  /// sheaf's side.
+  comm::BackendKind backend = comm::BackendKind::automatic;
+  Exchange exchange = Exchange::beside;
   /// Steps that are measured, after those that are not.
   int steps = 10;
   int warm_up = 3;

@@ -7,16 +7,12 @@
 // --strategy it is one of the things compared, a rank that prints its figures:
 //
 //   build/bench/strategies --ranks 2 --strategy zero3
+#include "compare.h"
 #include "program.h"
 
 int main(int argc, char** argv) {
   using namespace sheaf::bench;
-  return run_program(argc, argv, [](const ProgramOptions& options) {
-    std::vector<Contest> contests;
-    for (const Strategy& strategy : kStrategies) {
-      if (!options.only.empty() && options.only != strategy.name) continue;
-      contests.push_back({strategy, options.ranks});
-    }
-    return contests;
+  return run_program(argc, argv, {}, [](const ProgramOptions& options) {
+    compare(options.compare, options.contests());
   });
 }

@@ -14,6 +14,7 @@ void LaunchCommand::declare(OptionSet& options) {
                 launch_.signal_grace,
                 "time ranks have to end after SIGINT, SIGTERM or SIGHUP",
                 at_least(0));
+  options.value("mps", launch_.mps, "let ranks that share a GPU run side by side (NVIDIA's MPS)");
   options.rest(launch_.command, "the program and its arguments");
 }
 

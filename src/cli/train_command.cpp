@@ -49,6 +49,7 @@ std::vector<std::shared_ptr<train::Sink>> open_sinks(const train::RunOptions& op
 void TrainCommand::declare(OptionSet& options) {
   options.config_file();
   options.value("ranks", ranks_, "ranks to start on this machine", at_least(1));
+  options.value("mps", mps_, "let ranks that share a GPU run side by side (NVIDIA's MPS)");
   options.add(options_);
 }
 
@@ -56,7 +57,11 @@ int TrainCommand::run(Console& console) {
   // What is wrong is said once, before any rank starts. A rank of a job checks with the others.
   const bool is_rank = comm::read_environment(comm::process_variable).size > 1;
   if (!is_rank) train::check(options_, ranks_);
-  if (const auto exit_code = launch::start_ranks()) return *exit_code;
+  const bool on_gpu = options_.comm.device == comm::DeviceKind::cuda;
+  if (const auto exit_code = launch::start_ranks(
+          {.mps = on_gpu ? mps_ : launch::Mps::off, .run_dir = options_.log.dir})) {
+    return *exit_code;
+  }
   memory::reuse_cpu_memory();
   train::set_up_process(options_);
   const comm::Group world = comm::init(options_.comm);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "sheaf/launch/launcher.h"
 #include "sheaf/train/options.h"
 
 namespace sheaf::cli {
@@ -17,6 +18,7 @@ class TrainCommand final : public Command {
 
  private:
   int ranks_ = 1;
+  launch::Mps mps_ = launch::Mps::automatic;
   train::RunOptions options_;
 };
 

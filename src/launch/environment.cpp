@@ -14,8 +14,6 @@
 namespace sheaf::launch {
 namespace {
 
-using Variable = std::pair<std::string, std::string>;
-
 std::vector<Variable> rank_variables(const RankPlace& place) {
   const auto& [host, port] = place.endpoint;
   return {
@@ -70,17 +68,22 @@ std::vector<std::string> rank_environment(std::span<const std::string> inherited
     variables.emplace_back("OMP_NUM_THREADS",
                            std::to_string(std::max(1, cores / place.local_ranks)));
   }
+  return with_variables(inherited, variables);
+}
+
+std::vector<std::string> with_variables(std::span<const std::string> environment,
+                                        const std::vector<Variable>& variables) {
   const auto is_replaced = [&](std::string_view entry) {
     return std::any_of(variables.begin(), variables.end(), [&](const Variable& variable) {
       return variable.first == name_of(entry);
     });
   };
-  std::vector<std::string> environment;
-  for (const auto& entry : inherited) {
-    if (!is_replaced(entry)) environment.push_back(entry);
+  std::vector<std::string> result;
+  for (const auto& entry : environment) {
+    if (!is_replaced(entry)) result.push_back(entry);
   }
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
-  return environment;
+  for (const auto& [name, value] : variables) result.push_back(name + "=" + value);
+  return result;
 }
 
 std::vector<std::string> current_environment() {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launch/endpoint.h"
@@ -20,6 +21,13 @@ struct RankPlace {
   [[nodiscard]] int rank() const { return node_rank * local_ranks + local_rank; }
   [[nodiscard]] int world_size() const { return nodes * local_ranks; }
 };
+
+/// A variable of the environment and its value.
+using Variable = std::pair<std::string, std::string>;
+
+/// Returns `environment`, NAME=VALUE each, with `variables` in place of its own.
+[[nodiscard]] std::vector<std::string> with_variables(std::span<const std::string> environment,
+                                                      const std::vector<Variable>& variables);
 
 /// Returns the environment of one rank as NAME=VALUE: `inherited` with torchrun's variables in
 /// place of its own, and OMP_NUM_THREADS = cores / local ranks unless `inherited` has one.

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/cores.h"
 #include "launch/endpoint.h"
 #include "launch/environment.h"
+#include "launch/gpus.h"
+#include "launch/mps.h"
 #include "launch/node_link.h"
 #include "launch/store_host.h"
 #include "launch/supervisor.h"
@@ -43,6 +46,15 @@ std::vector<RankLog> open_logs(const LaunchOptions& options) {
   return logs;
 }
 
+const std::string& run_folder(const LaunchOptions& options) {
+  return options.run_dir.empty() ? options.log_dir : options.run_dir;
+}
+
+std::vector<std::string> inherited_environment(const MpsDaemon* mps) {
+  std::vector<std::string> environment = current_environment();
+  return mps == nullptr ? environment : with_variables(environment, mps->variables());
+}
+
 // Hosts the store where that is this node's part, and puts the port it took into `endpoint`.
 std::optional<StoreHost> host_store(const LaunchOptions& options, Endpoint& endpoint) {
   if (options.node_rank != 0) return std::nullopt;
@@ -56,11 +68,12 @@ std::optional<StoreHost> host_store(const LaunchOptions& options, Endpoint& endp
 // Starts ranks that differ only in their place.
 class RankStarter {
  public:
+  // `program` has the environment that all ranks inherit.
   RankStarter(const LaunchOptions& options, RankProgram program, Terminal& terminal)
       : options_(options),
         program_(std::move(program)),
         terminal_(terminal),
-        inherited_(current_environment()),
+        inherited_(program_.environment),
         cores_(usable_cores()) {}
 
   Rank start(const RankPlace& place, RankLog log) {
@@ -90,6 +103,11 @@ int launch(const LaunchOptions& options) {
   auto logs = open_logs(options);
   // The inbox comes before the store, whose threads are to inherit its mask.
   SignalInbox inbox;
+  // Outlives the ranks, which use it.
+  const std::unique_ptr<MpsDaemon> mps = start_mps({.mps = options.mps,
+                                                    .ranks = options.ranks,
+                                                    .gpus = count_gpus(),
+                                                    .run_dir = run_folder(options)});
   const auto store = host_store(options, endpoint);
 
   Terminal terminal;
@@ -102,7 +120,7 @@ int launch(const LaunchOptions& options) {
   RankStarter starter(options,
                       {.path = path,
                        .arguments = options.command,
-                       .environment = {},
+                       .environment = inherited_environment(mps.get()),
                        .piped = true,
                        .mask = inbox.previous_mask()},
                       terminal);

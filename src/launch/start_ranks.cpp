@@ -16,6 +16,7 @@ namespace {
 
 struct Arguments {
   std::optional<int> ranks;
+  std::optional<std::string> mps;
   /// The others, without the program's name.
   std::vector<std::string> others;
 };
@@ -30,22 +31,51 @@ int parse_ranks(std::string_view text) {
   return ranks;
 }
 
+Mps parse_mps(std::string_view text) {
+  for (const auto& [name, mps] : enum_names(Mps{})) {
+    if (text == name) return mps;
+  }
+  throw UsageError("--mps must be auto, on or off, not '" + std::string(text) + "'");
+}
+
+// Walks over the command line; what is after `--` is nobody's option.
+class Words {
+ public:
+  Words(int argc, char** argv) : words_(argv, argv + argc) {}
+
+  bool next() {
+    ++at_;
+    is_ours_ = is_ours_ && at_ < words_.size() && words_[at_] != "--";
+    return at_ < words_.size();
+  }
+  [[nodiscard]] const std::string& word() const { return words_[at_]; }
+
+  // Returns the value if this is the option, as `--name value` or `--name=value`.
+  std::optional<std::string> value_of(const std::string& name) {
+    if (!is_ours_) return std::nullopt;
+    if (word().starts_with(name + "=")) return word().substr(name.size() + 1);
+    if (word() != name) return std::nullopt;
+    if (at_ + 1 == words_.size()) throw UsageError(name + " needs a value");
+    return words_[++at_];
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::size_t at_ = 0;
+  bool is_ours_ = true;
+};
+
 Arguments parse(int argc, char** argv) {
-  constexpr std::string_view kName = "--ranks";
-  constexpr std::string_view kNameAndSign = "--ranks=";
   Arguments found;
-  bool is_ours = true;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    is_ours = is_ours && argument != "--";
-    const bool joined = argument.starts_with(kNameAndSign);
-    if (!is_ours || (argument != kName && !joined)) {
-      found.others.emplace_back(argument);
-      continue;
+  for (Words words(argc, argv); words.next();) {
+    if (const auto ranks = words.value_of("--ranks")) {
+      if (found.ranks.has_value()) throw UsageError("--ranks is given twice");
+      found.ranks = parse_ranks(*ranks);
+    } else if (const auto mps = words.value_of("--mps")) {
+      found.mps = mps;
+    } else {
+      found.others.push_back(words.word());
     }
-    if (found.ranks.has_value()) throw UsageError("--ranks is given twice");
-    if (!joined && i + 1 == argc) throw UsageError("--ranks needs a number");
-    found.ranks = parse_ranks(joined ? argument.substr(kNameAndSign.size()) : argv[++i]);
   }
   return found;
 }
@@ -81,17 +111,13 @@ std::string own_path() {
   return usable ? path.string() : "/proc/self/exe";
 }
 
-}  // namespace
-
-std::optional<int> start_ranks() {
-  std::vector<std::string> arguments = own_command_line();
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  return start_ranks(static_cast<int>(pointers.size()), pointers.data());
+// Who says auto leaves it to the program, which knows whether its ranks use GPUs.
+Mps choose_mps(const Arguments& arguments, const StartOptions& options) {
+  const Mps asked = arguments.mps ? parse_mps(*arguments.mps) : Mps::automatic;
+  return asked == Mps::automatic ? options.mps : asked;
 }
 
-std::optional<int> start_ranks(int argc, char** argv) {
-  auto arguments = parse(argc, argv);
+std::optional<int> start(const Arguments& arguments, const StartOptions& options) {
   if (!arguments.ranks.has_value()) return std::nullopt;
   const std::string ranks = std::to_string(*arguments.ranks);
   if (const auto size = job_size()) {
@@ -99,10 +125,24 @@ std::optional<int> start_ranks(int argc, char** argv) {
     throw UsageError("this is already a rank of a job of size " + *size +
                      ", so --ranks cannot be " + ranks);
   }
-  LaunchOptions options{.ranks = *arguments.ranks, .output = Output::first_rank_plain};
-  options.command.push_back(own_path());
-  options.command.insert(options.command.end(), arguments.others.begin(), arguments.others.end());
-  return launch(options);
+  LaunchOptions launched{.ranks = *arguments.ranks,
+                         .output = Output::first_rank_plain,
+                         .mps = choose_mps(arguments, options),
+                         .run_dir = options.run_dir};
+  launched.command.push_back(own_path());
+  launched.command.insert(launched.command.end(), arguments.others.begin(), arguments.others.end());
+  return launch(launched);
 }
+
+}  // namespace
+
+std::optional<int> start_ranks(const StartOptions& options) {
+  std::vector<std::string> arguments = own_command_line();
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  return start(parse(static_cast<int>(pointers.size()), pointers.data()), options);
+}
+
+std::optional<int> start_ranks(int argc, char** argv) { return start(parse(argc, argv), {}); }
 
 }  // namespace sheaf::launch

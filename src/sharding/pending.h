@@ -12,11 +12,16 @@
 
 namespace sheaf::sharding {
 
-/// An exchange that runs beside the computation.
+/// An exchange that runs beside the computation. On CUDA nothing else keeps its memory: where
+/// nobody has waited for it (a prefetched unit that was not used, a pass that failed), the
+/// computation does when this is destroyed, so that the memory is not used again too early.
 class Pending {
  public:
   Pending() = default;
   Pending(comm::Work work, std::shared_ptr<c10::Event> done);
+  ~Pending();
+  Pending(Pending&&) noexcept = default;
+  Pending& operator=(Pending&& other) noexcept;
 
   /// Makes the result available to what this thread computes next: the CPU blocks, a CUDA stream
   /// waits. May be called again.
@@ -24,8 +29,11 @@ class Pending {
   [[nodiscard]] bool done() const;
 
  private:
+  void block_stream() const;
+
   comm::Work work_;
   std::shared_ptr<c10::Event> done_;
+  bool waited_ = false;
 };
 
 /// Where exchanges are issued: on CUDA a stream of high priority of its own, ordered with the

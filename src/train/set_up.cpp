@@ -18,13 +18,19 @@ void share_cores() {
   at::set_num_threads(std::max(1, usable_cores() / std::max(1, place.local_size)));
 }
 
+/// With several workspaces cuBLAS may take another one, and so another way to sum, from run to run.
+/// It reads the variable when CUDA starts; who has set it knows why.
+void fix_workspaces() { ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); }
+
 }  // namespace
 
 void set_up_process(const RunOptions& options) {
   share_cores();
   at::Context& context = at::globalContext();
   context.setFlushDenormal(true);
+  if (options.train.deterministic) fix_workspaces();
   context.setDeterministicAlgorithms(options.train.deterministic, /*warn_only=*/false);
+  context.setDeterministicCuDNN(options.train.deterministic);
   const bool coarse = options.precision.compute == Compute::tf32;
   context.setAllowTF32CuBLAS(coarse);
   context.setAllowTF32CuDNN(coarse);

@@ -1,6 +1,7 @@
 // Processes that exchange data inside one GPU; skipped where there is none. The parent must not
 // touch CUDA before it forks.
 #include <ATen/ATen.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fcntl.h>
@@ -29,6 +30,9 @@ class OneGpu : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "no GPU here";
+    if (at::detail::getCUDAHooks().hasPrimaryContext(0)) {
+      GTEST_SKIP() << "this process has used CUDA, so it cannot fork ranks: run *OneGpu* by itself";
+    }
   }
 
   static std::vector<RankOutcome> run(int num_ranks,

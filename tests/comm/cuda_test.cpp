@@ -1,9 +1,12 @@
 // The backends on CUDA tensors; skipped where there is no GPU.
 #include <ATen/ATen.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu/gpu_watch.h"
 #include "support/on_ranks.h"
 
 namespace sheaf::comm {
@@ -53,6 +56,25 @@ TEST_F(OnCuda, NcclRunsEveryCollectiveWithOneRank) {
   EXPECT_EQ(group.backend(), "nccl");
   check_collectives(group);
   check_collectives(group.split(0));
+}
+
+TEST_F(OnCuda, NcclRunsOnTheCurrentStreamWithoutWaiting) {
+  const Group group = init({.backend = BackendKind::nccl, .device = DeviceKind::cuda});
+  const at::Device device(at::kCUDA, 0);
+  const c10::Stream side =
+      c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device, true);
+  const at::Tensor gathered = at::empty({1 << 22}, device);
+  {
+    const sheaf::testing::NoHostWaiting watch;
+    const c10::StreamGuard guard(side);
+    const at::Tensor counted = at::zeros({1 << 22}, device);
+    // So long that a copy on another stream would come too early.
+    for (int i = 0; i < 1000; ++i) counted.add_(1);
+    group.all_gather(gathered, counted).wait();
+    gathered.add_(1);
+  }
+  side.synchronize();
+  require_equal(gathered, at::full({1 << 22}, 1001, device).to(at::kFloat), "all_gather");
 }
 
 TEST_F(OnCuda, AutomaticMeansNccl) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/numbers.h"
+#include "gpu/gpu_watch.h"
 #include "sheaf/data/loader.h"
 
 namespace sheaf::data {
@@ -27,6 +28,15 @@ TEST(LoaderOnCuda, GivesTheSameBatchesAsOnTheCpu) {
       EXPECT_TRUE(batch.targets.cpu().equal(expected.targets));
     }
   }
+}
+
+TEST(LoaderOnCuda, DoesNotWaitForItsCopies) {
+  if (at::detail::getCUDAHooks().deviceCount() == 0) GTEST_SKIP() << "there is no CUDA device";
+  Loader loader(std::make_shared<testing::Numbers>(10'000),
+                {.global_batch = 256, .workers = 1, .device = at::Device(at::kCUDA, 0)});
+  std::vector<Batch> batches{loader.next()};
+  const sheaf::testing::NoHostWaiting watch;
+  for (int i = 0; i < 20; ++i) EXPECT_NO_THROW(batches.push_back(loader.next()));
 }
 
 TEST(LoaderOnCuda, GivesARankWithoutRowsEmptyTensors) {

@@ -65,6 +65,12 @@ TEST_F(StartRanks, RefusesABadNumber) {
   }
 }
 
+TEST_F(StartRanks, RefusesABadWordForMps) {
+  EXPECT_THROW((void)start({"--ranks=2", "--mps", "yes"}), UsageError);
+  EXPECT_THROW((void)start({"--ranks=2", "--mps"}), UsageError);
+  EXPECT_EQ(start({"--mps", "yes"}), std::nullopt);
+}
+
 TEST_F(StartRanks, GoesOnAsARankOfAJobOfThatSize) {
   ::setenv("RANK", "0", 1);
   ::setenv("WORLD_SIZE", "4", 1);

@@ -1,61 +1,40 @@
-// The same engine on a GPU: streams and events in place of a communication thread.
-#include <ATen/Context.h>
+// The same engine on a GPU: streams and events in place of a communication thread. Ranks are
+// processes that share the GPU; each start of them plays several roles.
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <algorithm>
 
-#include "sharding/strategies.h"
-#include "sharding/training.h"
-#include "sheaf/comm/init.h"
-#include "support/on_ranks.h"
+#include "gpu/roles.h"
 
 namespace sheaf::testing {
 namespace {
 
-// In fp64, as on the CPU; kernels of the GPU sum in another order.
-constexpr double kTolerance = 1e-8;
-
-class CudaSharding : public ::testing::TestWithParam<Task> {
+class RanksOnCuda : public ::testing::TestWithParam<Cast> {
  protected:
   void SetUp() override {
-    if (!at::hasCUDA()) GTEST_SKIP() << "no GPU here";
+    if (const auto reason = why_no_ranks(GetParam())) GTEST_SKIP() << *reason;
   }
 };
 
-TEST_P(CudaSharding, EveryStrategyTakesTheStepsOfTheCpu) {
-  Course course{.steps = 10, .accumulation = 3, .dtype = at::kDouble};
-  const Outcome expected = train_alone(GetParam(), course);
-  course.device = at::Device(at::kCUDA, 0);
-  const comm::Group world = comm::init({.device = comm::DeviceKind::cuda});
-  for (const Strategy& strategy : all_strategies(1)) {
-    const Outcome actual = train_sharded(GetParam(), course, over(strategy, world));
-    EXPECT_NO_THROW(require_close(actual, expected, kTolerance, strategy.name));
-  }
-}
+TEST_P(RanksOnCuda, PlayTheirRoles) { play(GetParam()); }
 
-// Two processes on one GPU, which meet through gloo. The parent must not touch CUDA before the
-// fork.
-TEST(CudaShardingProcesses, TakeTheStepsOfTheCpu) {
-  if (!std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "no GPU here";
-  const auto outcomes = comm::run_ranks_forked(
-      2,
-      [](const comm::Group& world) {
-        Course course{.steps = 5, .dtype = at::kDouble};
-        const Outcome expected = train_alone(gpt_task(), course);
-        course.device = at::Device(at::kCUDA, 0);
-        for (const Strategy& strategy : all_strategies(2)) {
-          const Outcome actual = train_sharded(gpt_task(), course, over(strategy, world));
-          require_close(actual, expected, kTolerance, strategy.name);
-        }
-      },
-      {.backend = comm::BackendKind::gloo, .timeout = Seconds(60)});
-  for (const comm::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
-}
+// NCCL takes one rank per GPU.
+const std::vector<Cast> kCasts{
+    {"parity,trials,mixed_precision,trainer,no_waiting,long_run", 1, "nccl"},
+    {"parity", 1, "gloo"},
+    {"parity,trials,mixed_precision,trainer", 2, "gloo"},
+    {"parity", 4, "gloo"},
+    {"parity", 1, "one_gpu"},
+    {"parity,trials,mixed_precision,trainer,no_waiting,long_run", 2, "one_gpu"},
+    {"parity,trials,mixed_precision,trainer,no_waiting", 4, "one_gpu"},
+    {"parity,no_waiting", 2, "one_gpu", "off"},
+};
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         CudaSharding,
-                         ::testing::ValuesIn(all_tasks()),
-                         [](const auto& given) { return given.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, RanksOnCuda, ::testing::ValuesIn(kCasts), [](const auto& given) {
+  const Cast& cast = given.param;
+  return cast.backend + "_" + std::to_string(cast.ranks) +
+         (cast.mps == "off" ? "_without_mps" : "");
+});
 
 }  // namespace
 }  // namespace sheaf::testing

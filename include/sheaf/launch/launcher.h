@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
+#include "sheaf/base/options.h"
 #include "sheaf/base/units.h"
 
 namespace sheaf::launch {
@@ -15,6 +17,17 @@ enum class Output {
   /// pass through a pipe, without a prefix); the others are prefixed.
   first_rank_plain,
 };
+
+/// Whether the ranks of a node use its GPUs through NVIDIA's MPS, by a daemon of their own: ranks
+/// that share a GPU then run side by side instead of in turns. `automatic`: where there are GPUs,
+/// but fewer than ranks, and MPS is installed. Ranks that were given MPS already
+/// (CUDA_MPS_PIPE_DIRECTORY) keep that.
+enum class Mps { automatic, on, off };
+
+constexpr auto enum_names(Mps) {
+  return std::array{
+      EnumName{"auto", Mps::automatic}, EnumName{"on", Mps::on}, EnumName{"off", Mps::off}};
+}
 
 /// What is started on this node, and how it may end. (Each field has an initializer, so that GCC
 /// lets callers leave it out without a warning.)
@@ -31,6 +44,10 @@ struct LaunchOptions {
   /// The program, looked up in PATH, and its arguments.
   std::vector<std::string> command{};
   Output output = Output::prefixed;
+  Mps mps = Mps::automatic;
+  /// The run's own folder, for the pipe and the log of MPS; empty: `log_dir`, or else a temporary
+  /// one.
+  std::string run_dir{};
   /// From SIGTERM to SIGKILL for the other ranks, once one has failed.
   Seconds failure_grace{3.0};
   /// From a forwarded SIGINT, SIGTERM or SIGHUP to SIGKILL.

@@ -22,7 +22,8 @@ struct Hooks {
 };
 
 /// Prepares this process for computing: number of threads, flushed denormals, the precision of
-/// products. Best before any other thread starts, since threads inherit it.
+/// products, determinism. Best before any other thread and before CUDA starts: threads inherit it,
+/// and cuBLAS reads its settings once.
 void set_up_process(const RunOptions& options);
 
 /// Trains as the options say: the whole of `sheaf train` but for files and command line. Every rank

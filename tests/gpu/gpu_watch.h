@@ -1,0 +1,31 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace sheaf::testing {
+
+/// While it lives, an operator that makes the host wait for the GPU throws, on any thread.
+class NoHostWaiting {
+ public:
+  NoHostWaiting();
+  ~NoHostWaiting();
+  NoHostWaiting(const NoHostWaiting&) = delete;
+  NoHostWaiting& operator=(const NoHostWaiting&) = delete;
+};
+
+/// Lets all work on the GPU end.
+void finish_gpu_work();
+
+struct GpuMemory {
+  std::int64_t allocated = 0;
+  std::int64_t peak = 0;
+  std::int64_t reserved = 0;
+};
+
+/// Returns what LibTorch's allocator holds on the GPU, and held at most since reset_gpu_peak().
+[[nodiscard]] GpuMemory gpu_memory_now();
+void reset_gpu_peak();
+
+}  // namespace sheaf::testing

@@ -1,0 +1,34 @@
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+
+#include "gpu/gpu_watch.h"
+
+namespace sheaf::testing {
+namespace {
+
+constexpr at::DeviceIndex kGpu = 0;
+// Of the three counts that the allocator keeps, the one for blocks of all sizes.
+constexpr std::size_t kAll = 0;
+
+}  // namespace
+
+NoHostWaiting::NoHostWaiting() {
+  c10::cuda::warning_state().set_sync_debug_mode(c10::cuda::SyncDebugMode::L_ERROR);
+}
+
+NoHostWaiting::~NoHostWaiting() {
+  c10::cuda::warning_state().set_sync_debug_mode(c10::cuda::SyncDebugMode::L_DISABLED);
+}
+
+void finish_gpu_work() { c10::cuda::device_synchronize(); }
+
+GpuMemory gpu_memory_now() {
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(kGpu);
+  return {.allocated = stats.allocated_bytes[kAll].current,
+          .peak = stats.allocated_bytes[kAll].peak,
+          .reserved = stats.reserved_bytes[kAll].current};
+}
+
+void reset_gpu_peak() { c10::cuda::CUDACachingAllocator::resetPeakStats(kGpu); }
+
+}  // namespace sheaf::testing

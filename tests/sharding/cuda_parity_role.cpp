@@ -1,0 +1,132 @@
+#include "sharding/cuda_roles.h"
+#include "sharding/strategies.h"
+#include "sharding/training.h"
+#include "sharding/trial_models.h"
+#include "sheaf/module/deferred.h"
+#include "support/on_ranks.h"
+
+namespace sheaf::testing {
+namespace {
+
+// In fp64, as on the CPU; kernels of the GPU sum in another order.
+constexpr double kTolerance = 1e-8;
+
+bool is_plain_stage(const Strategy& strategy) {
+  return strategy.name == "ddp" || strategy.name == "ddp:flat" || strategy.name == "zero2";
+}
+
+struct Entry {
+  Task task;
+  /// Which strategies it is trained with; the transformer meets them all.
+  bool (*meets)(const Strategy& strategy);
+};
+
+std::vector<Entry> entries() {
+  return {{gpt_task(), [](const Strategy&) { return true; }},
+          {plain_task(),
+           [](const Strategy& strategy) {
+             return is_plain_stage(strategy) || strategy.name == "zero3, touch";
+           }},
+          {cnn_task(),
+           [](const Strategy& strategy) {
+             return is_plain_stage(strategy) || strategy.name == "zero3, boundary";
+           }},
+          {mlp_task(), is_plain_stage}};
+}
+
+Trial moved(const Trial& trial, at::Device device) {
+  Trial result = trial;
+  result.build = [build = trial.build, device] {
+    auto model = build();
+    model->to(device);
+    return model;
+  };
+  result.batch = [batch = trial.batch, device](std::int64_t step) {
+    const Batch all = batch(step);
+    return Batch{all.inputs.to(device), all.targets.to(device)};
+  };
+  return result;
+}
+
+/// The second of three layers does not learn.
+struct PartlyFrozen final : Stack {
+  PartlyFrozen() {
+    second->weight.set_requires_grad(false);
+    second->bias.set_requires_grad(false);
+  }
+};
+
+/// Has a layer that no pass uses.
+struct WithIdleLayer final : Stack {
+  WithIdleLayer() : idle(register_module("idle", Layer(kFeatures, kFeatures))) {}
+  Layer idle;
+};
+
+void run_trial(const RoleContext& context,
+               const std::string& name,
+               const Trial& trial,
+               bool find_unused = false) {
+  const sharding::NamedTensors expected = train_alone(trial);
+  for (const Strategy& strategy : stages()) {
+    ShardOptions options = over(strategy, context.world);
+    options.find_unused = find_unused;
+    const auto actual = train_sharded(moved(trial, context.device), options);
+    const std::string what = name + ", " + strategy.name;
+    context.report.check(what, [&] { require_close(actual, expected, kTolerance, what); });
+  }
+}
+
+/// Large enough to be deferred.
+struct Deferred final : torch::nn::Module {
+  Deferred()
+      : up(register_module("up", torch::nn::Linear(300, 400))),
+        down(register_module("down", torch::nn::Linear(400, 3))) {}
+  torch::nn::Linear up, down;
+};
+
+std::shared_ptr<Deferred> deferred_model() {
+  return deferred([] { return std::make_shared<Deferred>(); });
+}
+
+void run_deferred(const RoleContext& context) {
+  constexpr std::uint64_t kSeed = 11;
+  const auto whole = deferred_model();
+  materialize(*whole, kSeed);
+  const sharding::NamedTensors expected = values_of(*whole);
+  for (const Strategy& strategy : stages()) {
+    ShardOptions options = over(strategy, context.world);
+    options.device = context.device;
+    options.seed = kSeed;
+    const auto model = deferred_model();
+    const auto actual = shard(*model, options).gather_full();
+    context.report.check("deferred, " + strategy.name, [&] {
+      for (const auto& [name, value] : expected) require_equal(actual.at(name), value, name);
+    });
+  }
+}
+
+}  // namespace
+
+void parity_role(const RoleContext& context) {
+  for (const Entry& entry : entries()) {
+    // A pass has 12 samples, which any number of ranks up to four can share.
+    Course course{.steps = 3, .accumulation = 3, .dtype = at::kDouble, .clip = true};
+    const Outcome expected = train_alone(entry.task, course);
+    course.device = context.device;
+    for (const Strategy& strategy : all_strategies(context.world.size())) {
+      if (!entry.meets(strategy)) continue;
+      const Outcome actual = train_sharded(entry.task, course, over(strategy, context.world));
+      const std::string what = entry.task.name + ", " + strategy.name;
+      context.report.check(what, [&] { require_close(actual, expected, kTolerance, what); });
+    }
+  }
+}
+
+void trials_role(const RoleContext& context) {
+  run_trial(context, "tied", trial_of<TiedSiblings>());
+  run_trial(context, "frozen", trial_of<PartlyFrozen>());
+  run_trial(context, "unused", trial_of<WithIdleLayer>(), /*find_unused=*/true);
+  run_deferred(context);
+}
+
+}  // namespace sheaf::testing
