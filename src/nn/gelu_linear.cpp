@@ -49,8 +49,11 @@ struct GeluLinear : torch::autograd::Function<GeluLinear> {
   }
 };
 
-bool is_plain(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return is_plain_fp32(x) && is_plain_fp32(weight) && bias.defined() && x.dim() > 0;
+/// On GPUs the second GELU costs little, and the activation it saves is a sizeable part of all.
+bool saves_memory(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const bool on_cpu = is_plain_fp32(x) && is_plain_fp32(weight);
+  const bool on_gpu = x.is_cuda() && x.scalar_type() == weight.scalar_type();
+  return (on_cpu || on_gpu) && bias.defined() && x.dim() > 0;
 }
 
 }  // namespace
@@ -59,7 +62,7 @@ at::Tensor gelu_linear(const at::Tensor& x,
                        const at::Tensor& weight,
                        const at::Tensor& bias,
                        WeightLayout layout) {
-  const bool fits = is_plain(x, weight, bias) && weight.dim() == 2 &&
+  const bool fits = saves_memory(x, weight, bias) && weight.dim() == 2 &&
                     x.size(-1) == weight.size(layout == WeightLayout::in_out ? 0 : 1);
   if (!fits) return nn::linear(gelu_tanh(x), weight, bias, layout);
   return GeluLinear::apply(x, weight, bias, layout);

@@ -70,7 +70,8 @@ at::Tensor linear(const at::Tensor& x,
                   const at::Tensor& bias,
                   WeightLayout layout) {
   check_shapes(x, weight, layout);
-  if (!x.is_cpu() || x.scalar_type() != at::kFloat || weight.scalar_type() != at::kFloat) {
+  const bool on_cpu = x.is_cpu() && x.scalar_type() == at::kFloat;
+  if (!(on_cpu || x.is_cuda()) || x.scalar_type() != weight.scalar_type()) {
     return at::linear(x, layout == WeightLayout::in_out ? weight.t() : weight, bias);
   }
   // What is undefined cannot be an input.

@@ -14,7 +14,6 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/products.h"
 #include "sheaf/base/error.h"
-#include "weight_gradients.h"
 
 namespace sheaf::nn {
 namespace {
@@ -122,14 +121,6 @@ at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by, at::ScalarTy
   return (keep ? wide * factor : wide.mul_(factor)).to(type);
 }
 
-at::Tensor weight_gradient(AutogradContext* context,
-                           const at::Tensor& gradient,
-                           const at::Tensor& by) {
-  if (!gradient.defined()) return {};
-  const auto type = context->saved_data["weight_type"].toScalarType();
-  return scaled_gradient(1, gradient, by.to(gradient.scalar_type()), type);
-}
-
 /// How a pass is made.
 struct Pass {
   std::int64_t chunk_rows = 1;
@@ -159,7 +150,9 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     }
     const variable_list saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0], context->saved_data["type"].toScalarType()),
-            weight_gradient(context, saved[1], gradients[0]),
+            // Not written elsewhere: this tensor is there already, and the other place need not be
+            // before the last gradients come.
+            scaled(saved[1], gradients[0], context->saved_data["weight_type"].toScalarType()),
             {},
             {}};
   }

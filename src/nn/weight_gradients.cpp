@@ -1,9 +1,6 @@
 #include "weight_gradients.h"
 
-#include <torch/csrc/autograd/graph_task.h>
-
 #include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/sum.h>
 
 #include "kernels/products.h"
@@ -25,21 +22,6 @@ at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows) {
   at::Tensor memory = target.memory;
   target.is_new ? at::sum_out(memory, rows, 0) : memory.add_(rows.sum(0));
   return {};
-}
-
-at::Tensor scaled_gradient(std::size_t input,
-                           const at::Tensor& gradient,
-                           const at::Tensor& factor,
-                           at::ScalarType type) {
-  const bool fits = type == gradient.scalar_type();
-  if (const auto target = fits ? module::open_gradient(input, type) : module::GradientTarget()) {
-    at::Tensor memory = target.memory;
-    target.is_new ? at::mul_out(memory, gradient, factor) : memory.addcmul_(gradient, factor);
-    return {};
-  }
-  // A later pass may need it again.
-  const bool keep = torch::autograd::get_current_graph_task_keep_graph();
-  return (keep ? gradient * factor : gradient.mul_(factor)).to(type);
 }
 
 }  // namespace sheaf::nn

@@ -18,11 +18,4 @@ namespace sheaf::nn {
 /// Takes the sum of a matrix's rows.
 [[nodiscard]] at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows);
 
-/// Takes `gradient` times the scalar `factor`; `gradient` is of a wide type, `type` is the
-/// parameter's.
-[[nodiscard]] at::Tensor scaled_gradient(std::size_t input,
-                                         const at::Tensor& gradient,
-                                         const at::Tensor& factor,
-                                         at::ScalarType type);
-
 }  // namespace sheaf::nn

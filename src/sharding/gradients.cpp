@@ -1,9 +1,9 @@
 #include "gradients.h"
 
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -28,16 +28,17 @@ bool is_finite(const at::Tensor& gradient) {
   return true;
 }
 
-/// Adds the squares of a gradient's elements, in fp64, to `sum`.
-void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
-  // On a GPU the reduction itself turns elements to fp64; on the CPU it would turn all of them
-  // first.
-  if (!gradient.is_cpu()) {
-    const at::Tensor norm =
-        at::linalg_vector_norm(gradient, 2, std::nullopt, /*keepdim=*/false, at::kDouble);
+/// Adds the squares of the gradients' elements, in fp64, to `sum`; for GPUs. This operator turns
+/// elements to fp64 as it reads them and takes all gradients at once; others copy them first.
+void add_squares_on_gpu(const std::vector<at::Tensor>& gradients, const at::Tensor& sum) {
+  if (gradients.empty()) return;
+  for (const at::Tensor& norm : at::_foreach_norm(gradients, 2, at::kDouble)) {
     sum.add_(norm.square());
-    return;
   }
+}
+
+/// The same on the CPU, for one gradient.
+void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
   const std::int64_t chunk = chunk_on(gradient.device());
   for (std::int64_t begin = 0; begin < gradient.numel(); begin += chunk) {
     const std::int64_t size = std::min(chunk, gradient.numel() - begin);
@@ -62,7 +63,12 @@ at::Tensor global_norm(Engine& engine) {
   const Quiet quiet;
   const Context& context = engine.context();
   const at::Tensor sum = at::zeros({1}, at::TensorOptions(context.device).dtype(at::kDouble));
-  for (const at::Tensor& gradient : gradients_of(engine)) add_squares(gradient, sum);
+  const std::vector<at::Tensor> gradients = gradients_of(engine);
+  if (!context.device.is_cpu()) {
+    add_squares_on_gpu(gradients, sum);
+  } else {
+    for (const at::Tensor& gradient : gradients) add_squares(gradient, sum);
+  }
   // Whole gradients are the same everywhere; parts add up over the ranks they are cut over.
   if (context.cuts_state()) {
     context.shard.all_reduce(sum, {.purpose = comm::Purpose::control}).wait();

@@ -22,6 +22,8 @@ namespace {
 // twice, and meetings are dear where ranks take turns on the GPU.
 constexpr std::int64_t kAtOnceBytes = std::int64_t{256} << 10;
 constexpr int kAtOnceRanks = 4;
+// What is broadcast is large at the start of a run only, which is not worth large slots.
+constexpr std::int64_t kBroadcastSlot = std::int64_t{2} << 20;
 
 std::byte* data_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
@@ -171,7 +173,7 @@ void OneGpuBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& i
 
 void OneGpuBackend::broadcast(const at::Tensor& tensor, int root) {
   check_device(tensor);
-  turns_.begin(Kind::broadcast, bytes_of(tensor));
+  turns_.begin(Kind::broadcast, std::min(bytes_of(tensor), kBroadcastSlot));
   const auto most = static_cast<std::int64_t>(turns_.slot_bytes());
   in_turns(turns_, bytes_of(tensor), most, [&](std::int64_t begin, std::int64_t bytes) {
     Copies shown;

@@ -4,7 +4,7 @@
 
 namespace sheaf::nn {
 
-/// Returns gelu(x, tanh) of a plain fp32 tensor without recording it.
+/// Returns gelu(x, tanh) without recording it.
 [[nodiscard]] at::Tensor gelu_of(const at::Tensor& x);
 
 /// Returns the gradient of `x` from that of gelu_of(x).
