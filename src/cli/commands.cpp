@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "cli/collectives_command.h"
+#include "cli/convert_command.h"
 #include "cli/doctor_command.h"
 #include "cli/launch_command.h"
 #include "cli/train_command.h"
@@ -10,6 +11,7 @@ namespace sheaf::cli {
 CommandList commands() {
   CommandList list;
   list.push_back(std::make_unique<TrainCommand>());
+  list.push_back(std::make_unique<ConvertCommand>());
   list.push_back(std::make_unique<LaunchCommand>());
   list.push_back(std::make_unique<CollectivesCommand>());
   list.push_back(std::make_unique<DoctorCommand>());

@@ -6,7 +6,6 @@
 #include "sheaf/nn/attention.h"
 
 namespace sheaf::models {
-namespace {
 
 std::shared_ptr<Model> build_shape(const Shape& shape) {
   switch (shape.family) {
@@ -21,8 +20,6 @@ std::shared_ptr<Model> build_shape(const Shape& shape) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::shared_ptr<Model> build(const ModelOptions& options) { return build_shape(resolve(options)); }
 

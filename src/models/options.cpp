@@ -58,7 +58,7 @@ struct Dropout {
   bool in_family;
 };
 
-void set_dropout(const Dropout& dropout, const std::string& preset, double& probability) {
+void set_dropout(const Dropout& dropout, const std::string& model, double& probability) {
   if (dropout.wanted == -1) return;
   if (!(dropout.wanted >= 0 && dropout.wanted < 1)) {
     throw UsageError(
@@ -68,7 +68,7 @@ void set_dropout(const Dropout& dropout, const std::string& preset, double& prob
   }
   if (!dropout.in_family && dropout.wanted > 0) {
     throw UsageError(fmt::format(
-        "a {} model has no {}: leave it -1 or 0, got {}", preset, dropout.name, dropout.wanted));
+        "a {} model has no {}: leave it -1 or 0, got {}", model, dropout.name, dropout.wanted));
   }
   probability = dropout.wanted;
 }
@@ -102,14 +102,17 @@ void check_heads(Shape& shape) {
 
 }  // namespace
 
+void set_dropouts(const ModelOptions& options, const std::string& model, Shape& shape) {
+  set_dropout({"dropout", options.dropout, shape.family == Family::gpt2}, model, shape.dropout);
+  set_dropout({"attention_dropout", options.attention_dropout, shape.is_language_model()},
+              model,
+              shape.attention_dropout);
+}
+
 Shape resolve(const ModelOptions& options) {
   Shape shape = preset_shape(options.preset);
   for (const Size& size : kSizes) set_size(size, options, shape);
-  set_dropout(
-      {"dropout", options.dropout, shape.family == Family::gpt2}, options.preset, shape.dropout);
-  set_dropout({"attention_dropout", options.attention_dropout, shape.is_language_model()},
-              options.preset,
-              shape.attention_dropout);
+  set_dropouts(options, options.preset, shape);
   if (options.attention != nn::AttentionKernel::automatic && !shape.is_language_model()) {
     throw UsageError(fmt::format("a {} model has no attention to set: leave it automatic, got {}",
                                  options.preset,

@@ -8,6 +8,7 @@
 
 #include "quiet.h"
 #include "sheaf/base/error.h"
+#include "slices.h"
 
 namespace sheaf::sharding {
 namespace {
@@ -20,21 +21,6 @@ at::Tensor whole_master(const Context& context, const Segment& segment) {
       .all_gather(whole, segment.master().contiguous(), {.purpose = comm::Purpose::parameters})
       .wait();
   return whole;
-}
-
-/// Parameters that no unit has: frozen ones where parameters are whole.
-std::vector<const ParameterInfo*> outside_units(Engine& engine) {
-  std::set<std::size_t> inside;
-  for (const Unit& unit : engine.units()) {
-    for (const Segment& segment : unit.segments()) {
-      inside.insert(segment.parameters().begin(), segment.parameters().end());
-    }
-  }
-  std::vector<const ParameterInfo*> outside;
-  for (std::size_t p = 0; p < engine.inventory().parameters.size(); ++p) {
-    if (!inside.contains(p)) outside.push_back(&engine.inventory().parameters[p]);
-  }
-  return outside;
 }
 
 at::Tensor copy_to_cpu(const at::Tensor& tensor) {

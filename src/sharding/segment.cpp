@@ -58,7 +58,11 @@ Segment::Segment(const Context& context,
       master_type_(master_type(type_)),
       own_(layout_.shard(context.shard_index())) {
   const at::NoGradGuard no_grad;
-  place_memory(context, starting_values(context, inventory));
+  if (context.options.starts_blank) {
+    place_blank(context);
+  } else {
+    place_memory(context, starting_values(context, inventory));
+  }
   adopt(inventory);
   if (context.cuts_parameters()) take_memory(flat_);
 }
@@ -90,30 +94,48 @@ at::Tensor Segment::starting_values(const Context& context, const Inventory& inv
   return values;
 }
 
-void Segment::place_memory(const Context& context, const at::Tensor& values) {
+void Segment::charge(const Context& context, const at::Tensor& tensor) {
   memory::Ledger ledger = context.options.ledger;
+  charges_.push_back(ledger.charge(memory::Purpose::parameters, owner_, size_of(tensor)));
+}
+
+/// The same memory as place_memory() gives, filled with zeros.
+void Segment::place_blank(const Context& context) {
+  const auto options = at::TensorOptions(context.device);
+  if (context.cuts_parameters()) {
+    master_ = context.lasting_empty(own_.size, master_type_).zero_();
+    charge(context, master_);
+    // Nobody writes to it before it is taken away, so the system never provides it.
+    flat_ = at::empty({layout_.size()}, options.dtype(compute_));
+    return;
+  }
+  flat_ = context.lasting_empty(layout_.size(), compute_).zero_();
+  charge(context, flat_);
+  master_ =
+      compute_ == master_type_ ? own_part() : at::zeros({own_.size}, options.dtype(master_type_));
+  if (!master_in_flat()) charge(context, master_);
+}
+
+void Segment::place_memory(const Context& context, const at::Tensor& values) {
   const auto options = at::TensorOptions(context.device).dtype(compute_);
-  const auto charge = [&](const at::Tensor& tensor) {
-    charges_.push_back(ledger.charge(memory::Purpose::parameters, owner_, size_of(tensor)));
-  };
   if (context.cuts_parameters()) {
     master_ = context.lasting_empty(own_.size, master_type_);
     master_.copy_(values.narrow(0, own_.begin, own_.size));
-    charge(master_);
+    charge(context, master_);
     flat_ = compute_ == master_type_ ? values : at::empty({layout_.size()}, options);
     return;
   }
   if (compute_ == master_type_) {
     flat_ = values;
     master_ = own_part();
-    charge(flat_);
+    charge(context, flat_);
     return;
   }
   flat_ = context.lasting_empty(layout_.size(), compute_);
   flat_.copy_(values);
   master_ = values.narrow(0, own_.begin, own_.size).clone();
-  charge(flat_);
-  charge(master_);
+  charge(context, flat_);
+  charge(context, master_);
 }
 
 /// Makes the model's own parameters views of the flat buffer. set_data keeps the handles that

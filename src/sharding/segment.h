@@ -69,6 +69,8 @@ class Segment {
  private:
   [[nodiscard]] at::Tensor starting_values(const Context& context, const Inventory& inventory);
   void place_memory(const Context& context, const at::Tensor& values);
+  void place_blank(const Context& context);
+  void charge(const Context& context, const at::Tensor& tensor);
   void adopt(const Inventory& inventory);
 
   std::string owner_;

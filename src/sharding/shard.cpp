@@ -166,9 +166,10 @@ std::vector<std::string> describe_options(const ShardOptions& options,
                   options.gradient_scale,
                   static_cast<int>(options.no_sync),
                   options.find_unused),
-      fmt::format("buffer_sync {}, broadcast_start {}, seed {}, a reduce hook: {}",
+      fmt::format("buffer_sync {}, broadcast_start {}, starts_blank {}, seed {}, a reduce hook: {}",
                   static_cast<int>(options.buffer_sync),
                   options.broadcast_start,
+                  options.starts_blank,
                   options.seed,
                   options.reduce_hook != nullptr)};
   for (const UnitPlan& plan : plans) {

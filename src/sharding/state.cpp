@@ -10,6 +10,7 @@
 #include "gradients.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
+#include "slices.h"
 
 namespace sheaf::sharding {
 
@@ -55,24 +56,9 @@ std::vector<at::Tensor> State::parameters() const {
   return handles;
 }
 
-std::vector<Slice> State::slices() const {
-  const Quiet quiet;
-  std::vector<Slice> slices;
-  for (const Unit& unit : engine_->units()) {
-    for (const Segment& segment : unit.segments()) {
-      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
-        const ParameterInfo& info = engine_->inventory().parameters[segment.parameters()[m]];
-        const layout::Range part = segment.local_part(m);
-        slices.push_back({.name = info.name,
-                          .aliases = info.aliases,
-                          .shape = info.tensor.sizes().vec(),
-                          .begin = part.size == 0 ? 0 : part.begin - segment.place(m).begin,
-                          .values = segment.part_of(segment.master(), m)});
-      }
-    }
-  }
-  return slices;
-}
+std::vector<Slice> State::slices() const { return unit_slices(*engine_); }
+
+std::vector<Slice> State::owned_slices() const { return sharding::owned_slices(*engine_); }
 
 std::vector<UnitInfo> State::units() const {
   std::vector<UnitInfo> infos;
@@ -151,6 +137,10 @@ NamedTensors State::gather_full(bool everywhere) const {
 }
 
 void State::load_full(const NamedTensors& values) const { sharding::load_full(*engine_, values); }
+
+void State::load(const std::function<void(const Slice&)>& fill) const {
+  load_slices(*engine_, fill);
+}
 
 const memory::Ledger& State::ledger() const { return engine_->context().options.ledger; }
 

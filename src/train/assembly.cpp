@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "export.h"
+#include "model_source.h"
 #include "sharding/agreement.h"
 #include "sheaf/module/deferred.h"
 #include "sheaf/train/parallelize.h"
@@ -15,6 +17,8 @@ std::vector<std::string> describe_for_peers(RunOptions options,
                                             const RunPlan& plan) {
   options.log = {};
   options.data.path = "";
+  options.model.from = "";
+  options.train.export_to = "";
   std::vector<std::string> lines;
   for (const Field& field : fields_of(options)) {
     lines.push_back(fmt::format("{} = {}", field.path(), field.literal()));
@@ -30,12 +34,13 @@ std::vector<std::string> describe_for_peers(RunOptions options,
 
 Assembly assemble(const RunOptions& options, const comm::Group& world) {
   check_options(options, world.size());
-  const models::Shape shape = models::resolve(options.model);
+  const models::Shape shape = shape_of(options);
+  check_export(options, shape);
   data::Data data = open_data(options);
   const RunPlan plan = plan_run(options, *data.training, world.size());
   sharding::check_agreement(world, describe_for_peers(options, data, plan), "runs");
   comm::Mesh mesh = make_mesh(options.mesh, world);
-  auto model = deferred([&] { return models::build(options.model); });
+  auto model = deferred([&] { return models::build_shape(shape); });
   sharding::State state = parallelize(*model, options, mesh);
   std::shared_ptr<optim::Optimizer> optimizer = make_optimizer(options.optimizer, state);
   std::shared_ptr<sharding::LossScaler> scaler;

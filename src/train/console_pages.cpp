@@ -253,6 +253,7 @@ std::string end_page(const RunInfo& info, const Summary& summary) {
   add_utilisation(facts, info, summary);
   add_fact(facts, "epochs", epochs_text(summary.epochs));
   add_fact(facts, "cost", cost_text(info, summary.progress));
+  add_fact(facts, "exported", summary.exported);
   return "\n" + headline(info, summary) + "\n\n" + indented(facts.str(), "  ") +
          times_text(summary) + memory_text(summary.memory);
 }

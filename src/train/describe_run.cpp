@@ -5,6 +5,7 @@
 #include <array>
 
 #include "assembly.h"
+#include "model_source.h"
 #include "sheaf/sharding/strategy.h"
 #include "sheaf/train/memory_use.h"
 #include "sheaf/train/peak_flops.h"
@@ -76,7 +77,7 @@ RunInfo describe_run(const RunOptions& options, const Assembly& parts) {
   const PeakFlops peak = peak_of(options, parts);
   const comm::Group& world = parts.mesh.world();
   return {.item_name = parts.shape.is_language_model() ? "tokens" : "images",
-          .model = options.model.preset,
+          .model = name_of_model(options.model),
           .parameters = cost.parameters,
           .flops_per_item = cost.rule_flops,
           .ranks = world.size(),

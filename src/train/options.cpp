@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "export.h"
+#include "model_source.h"
 #include "sheaf/base/error.h"
 #include "sheaf/sharding/strategy.h"
 #include "sheaf/train/baseline.h"
@@ -53,11 +55,12 @@ void check_optimizer(const OptimizerSection& optimizer) {
 }  // namespace
 
 data::Data open_data(const RunOptions& options) {
-  const models::Shape shape = models::resolve(options.model);
+  const models::Shape shape = shape_of(options);
   const bool is_images = options.data.source == data::Source::mnist;
   if (is_images == shape.is_language_model()) {
-    throw UsageError(fmt::format("model.preset = {} learns {}, but data.source = {} has {}",
-                                 options.model.preset,
+    throw UsageError(fmt::format("{} = {} learns {}, but data.source = {} has {}",
+                                 options.model.from.empty() ? "model.preset" : "model.from",
+                                 name_of_model(options.model),
                                  shape.is_language_model() ? "texts" : "images",
                                  enum_name(options.data.source),
                                  is_images ? "images" : "texts"));
@@ -91,6 +94,7 @@ void check_options(const RunOptions& options, int ranks) {
 
 void check(const RunOptions& options, int ranks) {
   check_options(options, ranks);
+  check_export(options, shape_of(options));
   const data::Data data = open_data(options);
   static_cast<void>(plan_run(options, *data.training, ranks));
 }

@@ -2,6 +2,7 @@
 
 #include "comm/environment.h"
 #include "comm/world.h"
+#include "sheaf/hub/model_folder.h"
 #include "sheaf/sharding/shard.h"
 #include "sheaf/sharding/strategy.h"
 
@@ -69,7 +70,13 @@ sharding::State parallelize(models::Model& model,
       .overlap = options.shard.overlap,
       .no_sync = options.shard.no_sync,
       .seed = static_cast<std::uint64_t>(options.train.seed)};
-  return shard(model, shard_options);
+  if (options.model.from.empty()) return shard(model, shard_options);
+  const hub::ModelFolder folder(options.model.from);
+  shard_options.starts_blank = true;
+  sharding::State state = shard(model, shard_options);
+  state.load(
+      [&](const sharding::Slice& slice) { folder.read(slice.name, slice.begin, slice.values); });
+  return state;
 }
 
 }  // namespace sheaf::train

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "assembly.h"
+#include "export.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/generate.h"
@@ -196,11 +197,19 @@ class Trainer {
     tell([&](Sink& sink) { sink.sample(progress_.step, text); });
   }
 
+  void write_model() {
+    const Clock::time_point began = Clock::now();
+    export_model(options_, parts_);
+    tracker_->add_pause(Clock::now() - began);
+    summary_.exported = options_.train.export_to;
+  }
+
   void finish() {
     save(true);
     if (summary_.interrupted.empty()) {
       judge();
       write_sample();
+      write_model();
     }
     summary_.progress = tracker_->progress();
     summary_.phases = tracker_->phases();

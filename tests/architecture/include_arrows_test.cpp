@@ -45,6 +45,7 @@ std::map<std::string, Folders> arrows() {
       {"models", {"base", "module", "nn"}},
       {"data", {"base", "comm"}},
       {"checkpoint", {"base", "layout", "comm"}},
+      {"hub", {"base", "comm", "checkpoint", "module", "models"}},
       {"plan", {"base", "layout"}},
       {"profile", {"base", "memory"}},
   };

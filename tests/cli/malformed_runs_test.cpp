@@ -79,6 +79,18 @@ const std::vector<Malformed>& malformed_runs() {
       {"[model]\nattention = \"magic\"", "model.attention"},
       {"[model]\npreset = \"mnist-cnn\"\nlayers = 3", "layers"},
       {"[model]\npreset = \"mnist-cnn\"\ncontext = 3", "context"},
+      // Models that others made, and where trained ones go.
+      {"[model]\nfrom = \"/nowhere/at/all\"", "model.from: there is no folder /nowhere/at/all"},
+      {"[model]\nfrom = \"/dev\"", "/dev/config.json"},
+      {"[model]\nfrom = 3", "model.from"},
+      {"[model]\nfrom = \"/nowhere\"\npreset = \"gpt2-tiny\"", "leave model.preset out"},
+      {"[model]\nfrom = \"/nowhere\"\nlayers = 3", "leave model.layers out, got 3"},
+      {"[model]\nfrom = \"/nowhere\"\nvocabulary = 300", "leave model.vocabulary out"},
+      {"[train]\nsteps = 1\nexport = \"/\"", "train.export: the folder is not empty"},
+      {"[train]\nsteps = 1\nexport = \"/dev/null\"", "train.export"},
+      {"[train]\nsteps = 1\nexport = \"m\"\n[model]\npreset = \"mnist-cnn\"\n[data]\nsource = "
+       "\"mnist\"",
+       "train.export: only language models"},
       // Data.
       {"[data]\nsource = \"internet\"", "data.source"},
       {"[data]\nsource = \"tokens\"", "data.path"},

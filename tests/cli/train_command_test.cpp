@@ -94,6 +94,32 @@ TEST_F(TrainCommandTest, RepeatsARunFromItsOwnConfiguration) {
   EXPECT_EQ(metrics().back()["last_loss"], first);
 }
 
+TEST_F(TrainCommandTest, WritesAModelAndGoesOnFromIt) {
+  const std::string model = folder_ + "/model";
+  const CommandResult first =
+      run_command(command({"--ranks", "2", "--train.steps=3", "--train.export=" + model}));
+  ASSERT_EQ(first.exit_code, 0) << describe(first);
+  EXPECT_THAT(first.out, ContainsRegex("exported +" + model));
+  const double loss = metrics().back()["evaluation"]["loss"];
+  const CommandResult next = run_command({SHEAF_PROGRAM,
+                                          "train",
+                                          "--ranks=3",
+                                          "--model.from=" + model,
+                                          "--shard.stage=zero1",
+                                          "--data.source=stories",
+                                          "--data.size=4000",
+                                          "--optimizer.learning_rate=0",
+                                          "--train.steps=1",
+                                          "--log.dir=" + folder_ + "/next"});
+  ASSERT_EQ(next.exit_code, 0) << describe(next);
+  EXPECT_EQ(next.err, "");
+  EXPECT_THAT(next.out, ContainsRegex("model +" + model));
+  std::ifstream file(folder_ + "/next/metrics.jsonl");
+  std::string line;
+  for (std::string each; std::getline(file, each);) line = each;
+  EXPECT_NEAR(json::parse(line)["evaluation"]["loss"].get<double>(), loss, 1e-6);
+}
+
 TEST_F(TrainCommandTest, SaysWhatIsWrongOnceAndStartsNoRank) {
   const CommandResult result = run_command(
       command({"--ranks", "2", "--train.steps=1", "--batch.global=9", "--batch.micro=4"}));

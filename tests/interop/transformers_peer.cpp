@@ -62,17 +62,21 @@ std::string TransformersPeer::why_not() {
   return run_command({python, "-c", code}).exit_code == 0 ? "" : kInstall;
 }
 
-void TransformersPeer::run(const std::string& mode) {
+CommandResult TransformersPeer::run_python(const std::string& script,
+                                           const std::vector<std::string>& arguments) {
   // No model is fetched, so nothing may ask the network for one.
-  const CommandResult result = run_command({"env",
-                                            "OMP_NUM_THREADS=1",
-                                            "HF_HUB_OFFLINE=1",
-                                            "TRANSFORMERS_VERBOSITY=error",
-                                            find_python(),
-                                            SHEAF_TRANSFORMERS_PEER,
-                                            mode,
-                                            name_,
-                                            folder_});
+  std::vector<std::string> command{"env",
+                                   "OMP_NUM_THREADS=1",
+                                   "HF_HUB_OFFLINE=1",
+                                   "TRANSFORMERS_VERBOSITY=error",
+                                   find_python(),
+                                   script};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_command(command);
+}
+
+void TransformersPeer::run(const std::string& mode) {
+  const CommandResult result = run_python(SHEAF_TRANSFORMERS_PEER, {mode, name_, folder_});
   if (result.exit_code != 0) throw Error(describe(result));
 }
 

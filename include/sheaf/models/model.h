@@ -54,5 +54,7 @@ class Model : public torch::nn::Module {
 /// cannot be. Inside sheaf::deferred it allocates nothing. `attention` among the options is for who
 /// runs the model: see nn::prefer_attention_kernel().
 [[nodiscard]] std::shared_ptr<Model> build(const ModelOptions& options);
+/// The same for a shape that is known, whose sizes must fit together.
+[[nodiscard]] std::shared_ptr<Model> build_shape(const Shape& shape);
 
 }  // namespace sheaf::models

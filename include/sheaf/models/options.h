@@ -27,6 +27,9 @@ struct ModelOptions {
   double dropout = -1;
   double attention_dropout = -1;
   nn::AttentionKernel attention = nn::AttentionKernel::automatic;
+  /// Folder of a Hugging Face model to start from, in place of a preset. For who builds the model:
+  /// build() and resolve() know nothing of files.
+  std::string from = {};
 };
 
 enum class Family { gpt2, llama, cnn, mlp };
@@ -63,6 +66,10 @@ struct Shape {
 /// is possible.
 [[nodiscard]] Shape resolve(const ModelOptions& options);
 
+/// Applies the options' dropouts to a shape; `model` is what errors call it. Throws UsageError as
+/// resolve() does.
+void set_dropouts(const ModelOptions& options, const std::string& model, Shape& shape);
+
 template <class Fields>
 void describe(Fields& field, ModelOptions& options) {
   field("preset", options.preset, "shape to start from", one_of(preset_names()));
@@ -85,6 +92,7 @@ void describe(Fields& field, ModelOptions& options) {
         "dropout of attention weights; -1: the preset's",
         between(-1.0, 0.999));
   field("attention", options.attention, "attention kernel that CUDA tries first");
+  field("from", options.from, "folder of a Hugging Face model to start from; empty: the preset");
 }
 
 }  // namespace sheaf::models

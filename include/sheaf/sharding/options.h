@@ -103,6 +103,9 @@ struct ShardOptions {
   bool broadcast_start = true;
   /// What the values of a deferred model depend on, besides the names of its parameters.
   std::uint64_t seed = 0;
+  /// Leaves all parameters of units zero, for a State::load() that follows: no values are drawn or
+  /// sent around, and with zero3 no unit is ever whole.
+  bool starts_blank = false;
   /// Compresses gradients, or exchanges them in a way of its own.
   std::shared_ptr<ReduceHook> reduce_hook;
   /// Allows others to hold the model's parameters while they are cut; see shard().

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -94,6 +95,9 @@ class State {
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
   /// The same with names.
   [[nodiscard]] std::vector<Slice> slices() const;
+  /// Returns parts of all parameters, frozen ones too, so that every element is on one rank alone:
+  /// what each rank has to write when the ranks save a model together.
+  [[nodiscard]] std::vector<Slice> owned_slices() const;
   [[nodiscard]] std::vector<UnitInfo> units() const;
 
   /// Scales all gradients so that their global norm is at most `max_norm`; returns the norm before,
@@ -119,6 +123,12 @@ class State {
   /// must call it. Throws UsageError if a name is missing or unknown or a shape differs, and then
   /// nothing has changed.
   void load_full(const NamedTensors& values) const;
+
+  /// Replaces all parameters, frozen ones too: `fill` writes the values of each part that this rank
+  /// keeps, straight into its memory. Then what follows from them, whole parameters and low
+  /// precision, is brought up to date. Nothing is gathered, and buffers stay as they are. All ranks
+  /// must call it.
+  void load(const std::function<void(const Slice&)>& fill) const;
 
   [[nodiscard]] const memory::Ledger& ledger() const;
 

@@ -17,7 +17,8 @@ namespace sheaf::train {
 [[nodiscard]] comm::Mesh make_mesh(const MeshOptions& options, const comm::Group& world);
 
 /// Cuts a model over the mesh: the one place where a strategy meets a model. A deferred model gets
-/// its values here, those of the run's seed, on the run's device.
+/// its values here, on the run's device: those of the run's seed, or those of the folder that
+/// `model.from` names, of which every rank reads only its own part.
 [[nodiscard]] sharding::State parallelize(models::Model& model,
                                           const RunOptions& options,
                                           const comm::Mesh& mesh);

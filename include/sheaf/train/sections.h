@@ -79,6 +79,8 @@ struct TrainSection {
   std::int64_t sample_tokens = 200;
   std::string sample_prompt = "\n";
   double sample_temperature = 0.8;
+  /// Folder that the trained model is written to, as Hugging Face does it; empty: none.
+  std::string export_to;
 };
 
 struct LogSection {
@@ -157,6 +159,7 @@ void describe(Fields& field, TrainSection& train) {
   field("sample_tokens", train.sample_tokens, "length of the text at the end", at_least(0));
   field("sample_prompt", train.sample_prompt, "how that text begins");
   field("sample_temperature", train.sample_temperature, "0: the likeliest token", at_least(0.0));
+  field("export", train.export_to, "folder for the trained model, as Hugging Face has it");
 }
 
 template <class Fields>

@@ -23,6 +23,8 @@ struct Summary {
   std::vector<MemoryUse> memory;
   /// Time of each epoch that was finished.
   std::vector<Seconds> epochs;
+  /// Folder that the trained model was written to; empty when it was not.
+  std::string exported;
   /// Why it ended before its last step, such as "interrupted by SIGTERM"; empty when it did not.
   std::string interrupted;
   /// The signal that ended it; 0 when none did.
