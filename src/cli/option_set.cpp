@@ -80,6 +80,12 @@ void OptionSet::positional(std::string_view name,
                           .presence = presence});
 }
 
+void OptionSet::positionals(std::string_view name,
+                            std::vector<std::string>& target,
+                            std::string_view help) {
+  several_ = Several{.name = std::string(name), .target = &target, .help = std::string(help)};
+}
+
 void OptionSet::rest(std::vector<std::string>& target, std::string_view help) {
   rest_ = Rest{.target = &target, .help = std::string(help)};
 }
@@ -143,6 +149,10 @@ Field& OptionSet::find(const std::string& option) {
 
 void OptionSet::take_positional(const std::string& argument) {
   const auto open = std::ranges::find(positionals_, false, &Positional::is_given);
+  if (several_ && !argument.empty() && open == positionals_.end()) {
+    several_->target->push_back(argument);
+    return;
+  }
   if (argument.empty() || open == positionals_.end()) {
     const bool could_follow_dashes = rest_ && !argument.empty();
     throw UsageError("unexpected argument " + in_quotes(argument) +
@@ -158,6 +168,9 @@ void OptionSet::check_presence() const {
       throw UsageError(fmt::format("missing argument {}: {}", each.name, each.help));
     }
   }
+  if (several_ && several_->target->empty()) {
+    throw UsageError(fmt::format("missing argument {}: {}", several_->name, several_->help));
+  }
 }
 
 std::string OptionSet::usage(std::string_view command) const {
@@ -166,12 +179,14 @@ std::string OptionSet::usage(std::string_view command) const {
     const bool is_required = each.presence == Presence::required;
     line += fmt::format(fmt::runtime(is_required ? " <{}>" : " [{}]"), each.name);
   }
+  if (several_) line += fmt::format(" <{}> ...", several_->name);
   return line + (rest_ ? " -- ...\n" : "\n");
 }
 
 std::string OptionSet::arguments_help() const {
   Table table;
   for (const auto& each : positionals_) table.add({"  " + each.name, each.help});
+  if (several_) table.add({fmt::format("  {} ...", several_->name), several_->help});
   if (rest_) table.add({"  -- ...", rest_->help});
   const std::string lines = table.str();
   return lines.empty() ? "" : "\narguments:\n" + lines;

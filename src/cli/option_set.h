@@ -47,6 +47,8 @@ class OptionSet {
                   std::string& target,
                   std::string_view help,
                   Presence presence = Presence::required);
+  /// Declares that all further arguments without a name go to `target`, of which there must be one.
+  void positionals(std::string_view name, std::vector<std::string>& target, std::string_view help);
   /// Declares that everything after `--` goes to `target` as it is.
   void rest(std::vector<std::string>& target, std::string_view help);
   /// Declares an optional TOML file among the positional arguments, and `--print-config`. Flags win
@@ -69,6 +71,11 @@ class OptionSet {
     Presence presence = Presence::required;
     bool is_given = false;
   };
+  struct Several {
+    std::string name;
+    std::vector<std::string>* target = nullptr;
+    std::string help;
+  };
   struct Rest {
     std::vector<std::string>* target = nullptr;
     std::string help;
@@ -88,6 +95,7 @@ class OptionSet {
   FieldCollector sections_;
   FieldCollector values_;
   std::vector<Positional> positionals_;
+  std::optional<Several> several_;
   std::optional<Rest> rest_;
   std::string config_path_;
   bool print_config_ = false;

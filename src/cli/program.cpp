@@ -34,6 +34,35 @@ std::string overview(const CommandList& commands) {
          "sheaf --version prints the version\n";
 }
 
+// Returns how many of the arguments are the command's name, which may be several words; 0 if the
+// name is another.
+std::size_t words_of_name(std::string_view name, std::span<const std::string> arguments) {
+  std::size_t words = 0;
+  while (words < arguments.size() && name.starts_with(arguments[words])) {
+    name.remove_prefix(arguments[words++].size());
+    if (name.empty()) return words;
+    if (!name.starts_with(' ')) return 0;
+    name.remove_prefix(1);
+  }
+  return 0;
+}
+
+// Lists the commands whose names begin with the word `group`; empty if there are none.
+std::string group_overview(const CommandList& commands, const std::string& group) {
+  Table table;
+  for (const auto& command : commands) {
+    if (!command->name().starts_with(group + " ")) continue;
+    table.add({fmt::format("  {}", command->name()), std::string(command->summary())});
+  }
+  const std::string lines = table.str();
+  if (lines.empty()) return "";
+  return fmt::format("usage: sheaf {} <command> [options]\n\ncommands:\n{}", group, lines);
+}
+
+bool asks_for_help(std::span<const std::string> arguments) {
+  return arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h");
+}
+
 void refuse_more(std::span<const std::string> arguments) {
   if (!arguments.empty()) throw UsageError("unexpected argument " + in_quotes(arguments.front()));
 }
@@ -55,7 +84,14 @@ class Program {
       return print(
           fmt::format("sheaf {} (LibTorch {})\n", version(), comm::compat::libtorch_version()));
     }
-    return run_command(find(first), others);
+    const std::string group = group_overview(commands_, first);
+    if (!group.empty() && asks_for_help(others)) return print(group);
+    if (!group.empty() && others.empty()) {
+      console_.err << group;
+      return kWrongUsage;
+    }
+    const auto [command, words] = find(arguments);
+    return run_command(*command, arguments.subspan(words));
   }
 
   /// Names who speaks in an error: `sheaf`, or `sheaf launch` while the options of launch are read.
@@ -70,18 +106,43 @@ class Program {
   int help(std::span<const std::string> topics) {
     const bool asks_about_help = !topics.empty() && (topics[0] == "--help" || topics[0] == "-h");
     if (topics.empty() || asks_about_help) return print(overview(commands_));
-    refuse_more(topics.subspan(1));
-    if (topics[0] == "help") return print(overview(commands_));
-    if (topics[0] == "configuration") return print(configuration_page(commands_));
+    if (topics.size() == 1) {
+      if (topics[0] == "help") return print(overview(commands_));
+      if (topics[0] == "configuration") return print(configuration_page(commands_));
+      const std::string group = group_overview(commands_, topics[0]);
+      if (!group.empty()) return print(group);
+    }
+    const auto [command, words] = find(topics);
+    refuse_more(topics.subspan(words));
     const std::string ask = "--help";
-    return run_command(find(topics[0]), std::span(&ask, 1));
+    return run_command(*command, std::span(&ask, 1));
   }
 
-  Command& find(const std::string& name) {
+  struct Found {
+    Command* command = nullptr;
+    std::size_t words = 0;
+  };
+
+  Found find(std::span<const std::string> arguments) {
     std::vector<std::string> known = {"help", "--help", "--version"};
     for (const auto& command : commands_) {
-      if (command->name() == name) return *command;
+      if (const auto words = words_of_name(command->name(), arguments)) {
+        return {command.get(), words};
+      }
       known.emplace_back(command->name());
+    }
+    refuse_name(arguments, known);
+  }
+
+  [[noreturn]] void refuse_name(std::span<const std::string> arguments,
+                                std::span<const std::string> known) const {
+    std::string name = arguments.front();
+    // Of a group the words up to the first option are what was meant as a name.
+    if (!group_overview(commands_, name).empty()) {
+      for (const auto& word : arguments.subspan(1)) {
+        if (word.starts_with("-")) break;
+        name += " " + word;
+      }
     }
     const auto meant = nearest(name, known);
     const std::string what =

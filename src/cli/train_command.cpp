@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/exit_codes.h"
 #include "cli/option_set.h"
 #include "comm/environment.h"
 #include "sheaf/launch/start_ranks.h"
@@ -18,9 +19,6 @@
 
 namespace sheaf::cli {
 namespace {
-
-// Shells give 128 + n to programs that signal n ended.
-constexpr int kSignalBase = 128;
 
 train::ConsoleOptions console_options(const train::LogSection& log) {
   train::ConsoleOptions options{.live = isatty(STDOUT_FILENO) == 1, .every = log.every};
@@ -69,7 +67,7 @@ int TrainCommand::run(Console& console) {
   train::Hooks hooks{.stop_signal = [&watch] { return watch.requested().value_or(0); }};
   if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
   const train::Summary summary = train::run(options_, world, hooks);
-  return summary.signal == 0 ? 0 : kSignalBase + summary.signal;
+  return summary.signal == 0 ? 0 : exit_code_of_signal(summary.signal);
 }
 
 }  // namespace sheaf::cli

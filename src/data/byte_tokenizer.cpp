@@ -29,4 +29,9 @@ std::string ByteTokenizer::decode(std::span<const std::int64_t> tokens) const {
 
 std::uint64_t ByteTokenizer::hash() const { return checksum_of(name()); }
 
+std::optional<std::int64_t> ByteTokenizer::find(std::string_view text) const {
+  if (text.size() != 1) return std::nullopt;
+  return static_cast<unsigned char>(text.front());
+}
+
 }  // namespace sheaf::data

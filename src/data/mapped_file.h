@@ -16,6 +16,9 @@ class MappedFile {
   MappedFile& operator=(MappedFile&&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  /// Gives back the memory of whole pages within bytes [begin, end), which are read from the file
+  /// again if somebody looks at them.
+  void release(std::size_t begin, std::size_t end) const;
 
  private:
   std::span<const std::byte> bytes_;

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <utility>
 
+#include "base/quoting.h"
 #include "data/byte_source.h"
 #include "data/digits.h"
 #include "data/packed_text.h"
@@ -14,7 +16,8 @@
 #include "sheaf/data/embedded_corpus.h"
 #include "sheaf/data/options.h"
 #include "sheaf/data/stories.h"
-#include "sheaf/data/token_file.h"
+#include "sheaf/data/token_files.h"
+#include "sheaf/data/tokenizer.h"
 
 namespace sheaf::data {
 namespace {
@@ -25,14 +28,29 @@ constexpr std::int64_t kLargestVocabulary = (std::int64_t{1} << 31) - 1;
 
 class TokenFileSource final : public TokenSource {
  public:
-  explicit TokenFileSource(TokenFile file) : file_(std::move(file)) {}
-  [[nodiscard]] std::int64_t size() const override { return file_.info().tokens; }
+  explicit TokenFileSource(TokenFiles files) : files_(std::move(files)) {}
+  [[nodiscard]] std::int64_t size() const override { return files_.info().tokens; }
   void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const override {
-    file_.tokens(begin, count, out);
+    files_.tokens(begin, count, out);
   }
 
  private:
-  TokenFile file_;
+  TokenFiles files_;
+};
+
+/// Tokens that are all in memory.
+class EncodedSource final : public TokenSource {
+ public:
+  explicit EncodedSource(std::vector<std::int64_t> tokens) : tokens_(std::move(tokens)) {}
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(tokens_.size());
+  }
+  void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const override {
+    std::copy_n(tokens_.begin() + begin, count, out);
+  }
+
+ private:
+  std::vector<std::int64_t> tokens_;
 };
 
 /// A source and what else is known of it.
@@ -41,7 +59,37 @@ struct Text {
   std::string name;
   std::int64_t vocabulary = ByteTokenizer::kVocabulary;
   std::shared_ptr<const Tokenizer> tokenizer = std::make_shared<ByteTokenizer>();
+  /// Of token files: that of the tokenizer that made them.
+  std::uint64_t tokenizer_hash = 0;
 };
+
+bool is_bytes(const DataOptions& options) {
+  return options.tokenizer.empty() || options.tokenizer == "bytes";
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const DataOptions& options) {
+  try {
+    return open_tokenizer(options.tokenizer);
+  } catch (const Error& error) {
+    std::rethrow_exception(error.with_prefix("data.tokenizer: "));
+  }
+}
+
+/// A text that is in memory: byte by byte, or by the tokenizer that the options name.
+Text encoded(const DataOptions& options, std::string name, std::string_view text) {
+  const auto tokenizer = tokenizer_of(options);
+  auto source = std::make_shared<EncodedSource>(tokenizer->encode(text));
+  return {.source = std::move(source),
+          .name = std::move(name),
+          .vocabulary = tokenizer->vocabulary(),
+          .tokenizer = tokenizer};
+}
+
+Text open_embedded(const DataOptions& options) {
+  constexpr const char* kName = "embedded text (tinyshakespeare)";
+  if (!is_bytes(options)) return encoded(options, kName, embedded_corpus());
+  return {.source = std::make_shared<ByteSource>(embedded_corpus()), .name = kName};
+}
 
 Text open_random(const DataOptions& options, const DataRequest& request) {
   if (request.vocabulary < 1 || request.vocabulary > kLargestVocabulary) {
@@ -64,17 +112,34 @@ Text open_stories(const DataOptions& options, const DataRequest& request) {
                     kMostStories,
                     options.size));
   }
-  return {.source = std::make_shared<ByteSource>(stories(request.seed, options.size)),
-          .name = "stories"};
+  std::string text = stories(request.seed, options.size);
+  if (!is_bytes(options)) return encoded(options, "stories", text);
+  return {.source = std::make_shared<ByteSource>(std::move(text)), .name = "stories"};
 }
 
 Text open_tokens(const std::string& path) {
-  TokenFile file(path);
-  const TokenFileInfo info = file.info();
-  Text text{.name = "token file " + path, .vocabulary = info.vocabulary};
+  TokenFiles files(path);
+  const TokenFileInfo info = files.info();
+  Text text{.name = files.files().size() == 1
+                        ? "token file " + path
+                        : fmt::format("{} token files in {}", files.files().size(), path),
+            .vocabulary = info.vocabulary,
+            .tokenizer_hash = info.tokenizer_hash};
   if (info.tokenizer_hash != text.tokenizer->hash()) text.tokenizer = nullptr;
-  text.source = std::make_shared<TokenFileSource>(std::move(file));
+  text.source = std::make_shared<TokenFileSource>(std::move(files));
   return text;
+}
+
+/// Gives token files the tokenizer that the options name, if it is the one that made them.
+Text with_tokenizer(Text text, const DataOptions& options) {
+  if (options.tokenizer.empty()) return text;
+  text.tokenizer = tokenizer_of(options);
+  if (text.tokenizer->hash() == text.tokenizer_hash) return text;
+  throw UsageError(fmt::format(
+      "data.tokenizer is not what made data.path: its hash is {:016x}, that of {} is {:016x}",
+      text.tokenizer->hash(),
+      text.name,
+      text.tokenizer_hash));
 }
 
 /// Runs `open` on data.path and puts the option's name before what it refuses.
@@ -82,11 +147,13 @@ template <class Result>
 Result with_path(const DataOptions& options,
                  const std::function<Result(const std::string&)>& open) {
   if (options.path.empty()) {
-    throw UsageError(fmt::format("data.path is empty, but data.source {} needs {}",
-                                 enum_name(options.source),
-                                 options.source == Source::mnist
-                                     ? "a folder of IDX files: make one with './dev data mnist'"
-                                     : "a token file"));
+    throw UsageError(
+        fmt::format("data.path is empty, but data.source {} needs {}",
+                    enum_name(options.source),
+                    options.source == Source::mnist
+                        ? "a folder of IDX files: make one with './dev data mnist'"
+                        : "a token file, or a folder of them: make one with 'sheaf data "
+                          "pack'"));
   }
   try {
     return open(options.path);
@@ -102,10 +169,9 @@ Text open_text(const DataOptions& options, const DataRequest& request) {
     case Source::stories:
       return open_stories(options, request);
     case Source::tokens:
-      return with_path<Text>(options, open_tokens);
+      return with_tokenizer(with_path<Text>(options, open_tokens), options);
     default:
-      return {.source = std::make_shared<ByteSource>(embedded_corpus()),
-              .name = "embedded text (tinyshakespeare)"};
+      return open_embedded(options);
   }
 }
 
@@ -177,6 +243,12 @@ Data open(const DataOptions& options, const DataRequest& request) {
   }
   if (options.size < 1) {
     throw UsageError(fmt::format("data.size must be at least 1, got {}", options.size));
+  }
+  if (!options.tokenizer.empty() &&
+      (options.source == Source::mnist || options.source == Source::random)) {
+    throw UsageError(fmt::format("data.tokenizer has nothing to do with data.source {}, got {}",
+                                 enum_name(options.source),
+                                 in_quotes(options.tokenizer)));
   }
   if (options.source == Source::mnist) return with_path<Data>(options, open_digits);
   Text text = open_text(options, request);

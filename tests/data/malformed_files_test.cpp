@@ -132,7 +132,12 @@ std::vector<Case> token_cases() {
       tokens("TokensDocumentsHuge", 40, little(1ULL << 61, 8), {"number of documents"}),
       path_of_tokens("TokensNotThere", "no.tok", {"data.path: there is no file", "no.tok"}),
       path_of_tokens("TokensInNoFolder", "a.tok/b.tok", {"there is no file", "b.tok"}),
-      path_of_tokens("TokensAreAFolder", ".", {"expected a file, got a folder"}),
+      {"TokensAreAnEmptyFolder",
+       [](const Scratch& scratch) {
+         std::filesystem::create_directory(scratch.path("none"));
+         return tokens_at(scratch.path("none"));
+       },
+       {"data.path: ", "no token files"}},
       path_of_tokens(
           "TokensNameTooLong", std::string(300, 'x'), {"cannot open a file", "too long"}),
       {"TokensBeyondVocabulary",

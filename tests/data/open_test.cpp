@@ -4,13 +4,19 @@
 
 #include "data/scratch.h"
 #include "sheaf/data/byte_tokenizer.h"
+#include "sheaf/data/embedded_corpus.h"
 #include "sheaf/data/options.h"
 #include "sheaf/data/stories.h"
 #include "sheaf/data/token_file.h"
+#include "sheaf/data/tokenizer.h"
+#include "sheaf/data/tokenizer_training.h"
+#include "support/on_ranks.h"
 
 namespace sheaf::data {
 namespace {
 
+using sheaf::testing::error_of;
+using ::testing::HasSubstr;
 using testing::Scratch;
 
 std::vector<std::int64_t> inputs_of(const Dataset& dataset, std::int64_t index) {
@@ -69,6 +75,69 @@ TEST(OpenData, ReadsTokenFiles) {
     EXPECT_EQ(ByteTokenizer().decode(inputs_of(*data.evaluation, 0)), "abcd");
     EXPECT_EQ(data.tokenizer != nullptr, hash != 1);
   }
+}
+
+TEST(OpenData, ReadsFoldersOfTokenFiles) {
+  const Scratch scratch;
+  for (const char* name : {"a.tok", "b.tok"}) {
+    TokenFileWriter writer(scratch.path(name), {.vocabulary = 256, .tokenizer_hash = 1});
+    writer.add_document(ByteTokenizer().encode("0123456789"));
+    writer.finish();
+  }
+  const Data data = open({.source = Source::tokens, .path = scratch.folder(), .evaluation_part = 0},
+                         {.context = 4});
+  EXPECT_EQ(data.info.description,
+            "2 token files in " + scratch.folder() +
+                ", 20 tokens: 4 samples of 4 tokens for training (3 tokens left out)");
+  EXPECT_EQ(ByteTokenizer().decode(inputs_of(*data.training, 2)), "8901");
+}
+
+/// Returns the path of a small tokenizer that was learned from the embedded text.
+std::string learned_tokenizer(const Scratch& scratch) {
+  WordCounts words(WordPattern::gpt2);
+  words.add(embedded_corpus().substr(0, 50'000));
+  return scratch.write("tokenizer.json", train_tokenizer(words, {.size = 400}));
+}
+
+TEST(OpenData, EncodesTextWithATokenizer) {
+  const Scratch scratch;
+  const auto path = learned_tokenizer(scratch);
+  for (const Source source : {Source::embedded, Source::stories}) {
+    const Data data = open({.source = source, .tokenizer = path, .size = 5000}, {.context = 8});
+    EXPECT_EQ(data.info.vocabulary, 400);
+    EXPECT_EQ(data.tokenizer->name(), "bpe-400");
+    const auto text = data.tokenizer->decode(inputs_of(*data.training, 0));
+    EXPECT_TRUE((source == Source::embedded ? std::string(embedded_corpus()) : stories(0, 5000))
+                    .starts_with(text));
+  }
+}
+
+TEST(OpenData, TakesOnlyTheTokenizerThatMadeTheTokens) {
+  const Scratch scratch;
+  const auto path = learned_tokenizer(scratch);
+  const auto tokenizer = open_tokenizer(path);
+  TokenFileWriter writer(scratch.path("a.tok"),
+                         {.vocabulary = 400, .tokenizer_hash = tokenizer->hash()});
+  writer.add_document(tokenizer->encode("First Citizen: Before we proceed any further"));
+  writer.finish();
+  DataOptions options{.source = Source::tokens,
+                      .path = scratch.path("a.tok"),
+                      .tokenizer = path,
+                      .evaluation_part = 0};
+  const Data data = open(options, {.context = 4});
+  EXPECT_EQ(data.tokenizer->decode(inputs_of(*data.training, 0)).substr(0, 5), "First");
+  options.tokenizer = "bytes";
+  EXPECT_THAT(error_of([&] { (void)open(options, {.context = 4}); }),
+              HasSubstr("data.tokenizer is not what made data.path"));
+}
+
+TEST(OpenData, RefusesATokenizerThatIsNotNeededOrNotThere) {
+  EXPECT_THAT(error_of([] {
+                (void)open({.source = Source::random, .tokenizer = "bytes"}, {.context = 4});
+              }),
+              HasSubstr("data.tokenizer has nothing to do with data.source random"));
+  EXPECT_THAT(error_of([] { (void)open({.tokenizer = "/none"}, {.context = 4}); }),
+              HasSubstr("data.tokenizer: tokenizer /none: there is no file"));
 }
 
 TEST(OpenData, ReadsDigits) {

@@ -12,6 +12,7 @@ class ByteTokenizer final : public Tokenizer {
   [[nodiscard]] std::int64_t vocabulary() const override { return kVocabulary; }
   [[nodiscard]] std::string_view name() const override { return "bytes"; }
   [[nodiscard]] std::uint64_t hash() const override;
+  [[nodiscard]] std::optional<std::int64_t> find(std::string_view text) const override;
 
   static constexpr std::int64_t kVocabulary = 256;
 };

@@ -9,15 +9,18 @@
 
 namespace sheaf::data {
 
-/// `embedded`: the text inside the program, byte by byte. `random`: random tokens, for speed runs.
-/// `stories`: made by a small grammar, any amount. `tokens`: a token file. `mnist`: a folder of IDX
+/// `embedded`: the text inside the program. `random`: random tokens, for speed runs.
+/// `stories`: made by a small grammar, any amount. `tokens`: token files. `mnist`: a folder of IDX
 /// files.
 enum class Source { embedded, random, stories, tokens, mnist };
 
 struct DataOptions {
   Source source = Source::embedded;
-  /// File of `tokens`, folder of `mnist`.
+  /// File of `tokens` or folder of such files, folder of `mnist`.
   std::string path;
+  /// What makes tokens of `embedded` and `stories`, and text of what was made of `tokens`: "bytes",
+  /// or what open_tokenizer() takes. Empty: bytes, and for `tokens` unknown unless they are bytes.
+  std::string tokenizer;
   /// Tokens of `random` and `stories`, training and evaluation together.
   std::int64_t size = 1 << 20;
   /// Part of a text that is kept apart for evaluation; digits have files for that.
@@ -54,7 +57,8 @@ constexpr auto enum_names(Source) {
 template <class Fields>
 void describe(Fields& field, DataOptions& options) {
   field("source", options.source, "where samples come from");
-  field("path", options.path, "file of tokens, or folder of mnist");
+  field("path", options.path, "token file or folder of them, or folder of mnist");
+  field("tokenizer", options.tokenizer, "tokenizer.json, a folder with one, or bytes");
   field("size", options.size, "tokens of random and stories", at_least(1));
   field("evaluation_part",
         options.evaluation_part,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,23 @@ class Tokenizer {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Returns a number that stays the same as long as tokens mean the same; token files hold it.
   [[nodiscard]] virtual std::uint64_t hash() const = 0;
+  /// Returns the token that stands for exactly this text, such as "<|endoftext|>".
+  [[nodiscard]] virtual std::optional<std::int64_t> find(std::string_view text) const = 0;
+  /// Returns the tokens of a text with those around them that the tokenizer's file wants for a
+  /// model, such as begin-of-text. encode() adds none.
+  [[nodiscard]] virtual std::vector<std::int64_t> complete(std::vector<std::int64_t> tokens) const {
+    return tokens;
+  }
 };
+
+/// Opens a tokenizer: "bytes", a Hugging Face tokenizer.json, GPT-2's vocab.json (merges.txt is
+/// beside it), or a folder that has one of these. Throws UsageError if there is none, it is
+/// damaged, or it needs something that is not supported.
+[[nodiscard]] std::shared_ptr<const Tokenizer> open_tokenizer(const std::string& path);
+
+/// Encodes all texts on `threads` threads (0: one per core); results come in the order of the
+/// texts. Rethrows what encoding threw.
+[[nodiscard]] std::vector<std::vector<std::int64_t>> encode_all(
+    const Tokenizer& tokenizer, std::span<const std::string_view> texts, int threads = 0);
 
 }  // namespace sheaf::data
