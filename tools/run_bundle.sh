@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 readonly PYTHON=${PYTHON:-python3}
 
 [ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' run.sh; exit 2; }
-torch=$("$PYTHON" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
+torch=$("$PYTHON" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null) ||
   { echo "run.sh: $PYTHON has no torch; PYTHON names another interpreter" >&2; exit 2; }
 folders=
 for folder in "$torch"/lib "$torch"/../nvidia/*/lib; do

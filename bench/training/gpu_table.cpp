@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/command_line.h"
 #include "median.h"
@@ -34,17 +35,19 @@ double ratio(const Outcome& outcome, const Value& value) {
 }
 
 struct Exchanges {
-  double step_ms = 0;
+  double compute_ms = 0;
   double exposed_ms = 0;
   /// What they take when nothing hides them.
   double all_ms = 0;
   double hidden = 0;
 };
 
-Exchanges exchanges_of(const Outcome& outcome) {
-  Exchanges exchanges{.step_ms = median_of(outcome.sheaf, &Figures::step_ms)};
-  if (outcome.compute.step_ms == 0) return exchanges;  // not measured
-  exchanges.exposed_ms = std::max(0.0, exchanges.step_ms - outcome.compute.step_ms);
+/// Returns nothing where they were not measured.
+std::optional<Exchanges> exchanges_of(const Outcome& outcome) {
+  if (outcome.compute.step_ms == 0) return std::nullopt;
+  const double step_ms = median_of(outcome.sheaf, &Figures::step_ms);
+  Exchanges exchanges{.compute_ms = outcome.compute.step_ms};
+  exchanges.exposed_ms = std::max(0.0, step_ms - outcome.compute.step_ms);
   exchanges.all_ms = std::max(0.0, outcome.waited.step_ms - outcome.compute.step_ms);
   if (exchanges.all_ms > 0) {
     exchanges.hidden = std::clamp(1 - exchanges.exposed_ms / exchanges.all_ms, 0.0, 1.0);
@@ -52,11 +55,19 @@ Exchanges exchanges_of(const Outcome& outcome) {
   return exchanges;
 }
 
+std::string columns_of(const std::optional<Exchanges>& exchanges) {
+  if (!exchanges) return "- | - | - | -";
+  return fmt::format("{:.1f} | {:.1f} | {:.1f} | {:.0f} %",
+                     exchanges->compute_ms,
+                     exchanges->exposed_ms,
+                     exchanges->all_ms,
+                     100 * exchanges->hidden);
+}
+
 std::string row(const Outcome& outcome) {
-  const Exchanges exchanges = exchanges_of(outcome);
   return fmt::format(
-      "| {} | {} | {} | {:.0f} | {:.0f} | {:.2f} | {:.0f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | "
-      "{:.1f} | {:.1f} | {:.0f} % | {:.4f} | {:.4f} |\n",
+      "| {} | {} | {} | {:.0f} | {:.0f} | {:.2f} | {:.0f} | {:.0f} | {:.2f} | {:.1f} | {} | {:.4f} "
+      "| {:.4f} |\n",
       outcome.mps ? "on" : "off",
       outcome.contest.strategy.name,
       outcome.contest.strategy.in_pytorch,
@@ -66,11 +77,8 @@ std::string row(const Outcome& outcome) {
       median_of(outcome.pytorch, &Figures::peak_mb),
       median_of(outcome.sheaf, &Figures::peak_mb),
       ratio(outcome, &Figures::peak_mb),
-      exchanges.step_ms,
-      outcome.compute.step_ms,
-      exchanges.exposed_ms,
-      exchanges.all_ms,
-      100 * exchanges.hidden,
+      median_of(outcome.sheaf, &Figures::step_ms),
+      columns_of(exchanges_of(outcome)),
       outcome.pytorch.back().loss,
       outcome.sheaf.back().loss);
 }
@@ -91,19 +99,21 @@ json json_of(const std::vector<Figures>& runs) {
 }
 
 json json_of(const Outcome& outcome) {
-  const Exchanges exchanges = exchanges_of(outcome);
-  return {{"strategy", outcome.contest.strategy.name},
-          {"ranks", outcome.contest.ranks},
-          {"mps", outcome.mps},
-          {"pytorch", json_of(outcome.pytorch)},
-          {"sheaf", json_of(outcome.sheaf)},
-          {"sheaf_waited", json_of(outcome.waited)},
-          {"sheaf_compute", json_of(outcome.compute)},
-          {"speed_ratio", ratio(outcome, &Figures::tokens_per_second)},
-          {"memory_ratio", ratio(outcome, &Figures::peak_mb)},
-          {"exposed_ms", exchanges.exposed_ms},
-          {"exchanges_ms", exchanges.all_ms},
-          {"hidden", exchanges.hidden}};
+  json row{{"strategy", outcome.contest.strategy.name},
+           {"ranks", outcome.contest.ranks},
+           {"mps", outcome.mps},
+           {"pytorch", json_of(outcome.pytorch)},
+           {"sheaf", json_of(outcome.sheaf)},
+           {"speed_ratio", ratio(outcome, &Figures::tokens_per_second)},
+           {"memory_ratio", ratio(outcome, &Figures::peak_mb)}};
+  if (const auto exchanges = exchanges_of(outcome)) {
+    row["sheaf_waited"] = json_of(outcome.waited);
+    row["sheaf_compute"] = json_of(outcome.compute);
+    row["exposed_ms"] = exchanges->exposed_ms;
+    row["exchanges_ms"] = exchanges->all_ms;
+    row["hidden"] = exchanges->hidden;
+  }
+  return row;
 }
 
 }  // namespace

@@ -6,7 +6,11 @@
 namespace sheaf::comm {
 
 void FakeBackend::all_gather(const at::Tensor& output, const at::Tensor& input) {
-  output.view({members_.size(), -1}).copy_(input.view({1, -1}));
+  const at::Tensor parts = output.view({members_.size(), -1});
+  for (int r = 0; r < members_.size(); ++r) {
+    // The input may be one of the parts.
+    if (parts[r].data_ptr() != input.data_ptr()) parts[r].copy_(input.view({-1}));
+  }
 }
 
 void FakeBackend::reduce_scatter(const at::Tensor& output,

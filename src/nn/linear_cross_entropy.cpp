@@ -36,13 +36,13 @@ struct Gradients {
 };
 
 /// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. On
-/// GPUs a fourth of all rows at most, since logits that are there at once count as memory.
+/// GPUs an eighth of all rows at most, since logits that are there at once count as memory.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
   const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 25;
-  const std::int64_t fewest = hidden.is_cpu() ? 64 : 128;
-  const std::int64_t fitting = elements / std::max<std::int64_t>(vocabulary, 1) / fewest * fewest;
-  const std::int64_t most = hidden.is_cpu() ? fitting : hidden.size(0) / 4 / fewest * fewest;
-  return std::max(std::min(fitting, most), fewest);
+  constexpr std::int64_t kFewest = 64;
+  const std::int64_t fitting = elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest;
+  const std::int64_t most = hidden.is_cpu() ? fitting : hidden.size(0) / 8 / kFewest * kFewest;
+  return std::max(std::min(fitting, most), kFewest);
 }
 
 /// Returns the type that sums are kept in: fp32 at least.

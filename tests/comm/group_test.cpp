@@ -189,6 +189,14 @@ TEST(Group, DroppedCallsDoNotHangTheOthers) {
               StartsWith("rank 1: gives up"));
 }
 
+TEST(FakeGroup, GathersInPlace) {
+  const Group group = fake_group(3, 1);
+  const at::Tensor parts = at::zeros({3, 2});
+  parts[1].fill_(5);
+  group.all_gather(parts, parts[1]).wait();
+  EXPECT_TRUE(parts.equal(at::full({3, 2}, 5.0)));
+}
+
 TEST(FakeGroup, HasAnySizeAndMovesNothing) {
   const Group group = fake_group(1024, 1000);
   const at::Tensor tensor = at::ones({4});

@@ -1,7 +1,6 @@
 #include "cross_entropy.h"
 
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include <numeric>
@@ -27,16 +26,20 @@ ChunkLoss by_kernel(const LogitsChunk& chunk, bool with_gradient) {
   return {at::scalar_tensor(sum, at::kDouble), with_gradient ? logits : at::Tensor()};
 }
 
+/// The logits' memory becomes that of the exponentials and of the gradient: a chunk of them is
+/// large.
 ChunkLoss by_operators(const LogitsChunk& chunk, bool with_gradient) {
   const at::ScalarType type = chunk.logits.scalar_type();
   const at::Tensor logits = type == at::kDouble ? chunk.logits : chunk.logits.to(at::kFloat);
   const at::Tensor counts = chunk.targets.ne(chunk.ignored).unsqueeze(1);
   const at::Tensor targets = chunk.targets.unsqueeze(1).masked_fill(counts.logical_not(), 0);
-  const at::Tensor log_sums = logits.logsumexp(1, /*keepdim=*/true);
-  const at::Tensor losses = log_sums - logits.gather(1, targets);
+  logits.sub_(logits.amax(1, /*keepdim=*/true));
+  const at::Tensor of_targets = logits.gather(1, targets);
+  const at::Tensor sums = logits.exp_().sum(1, /*keepdim=*/true);
+  const at::Tensor losses = sums.log() - of_targets;
   ChunkLoss result{losses.masked_fill_(counts.logical_not(), 0).sum(at::kDouble), {}};
   if (!with_gradient) return result;
-  const at::Tensor gradient = logits.sub_(log_sums).exp_();
+  const at::Tensor gradient = logits.div_(sums);
   gradient.scatter_add_(1, targets, at::full_like(losses, -1));
   result.gradient = gradient.masked_fill_(counts.logical_not(), 0).to(type);
   return result;
