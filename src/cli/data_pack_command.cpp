@@ -58,7 +58,7 @@ std::string json_of(const data::PackOptions& options,
                          {"end_token", nullptr},
                          {"seconds", elapsed.count()}};
   if (summary.end_token) page["end_token"] = *summary.end_token;
-  return page.dump(2) + "\n";
+  return page.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ void DataTokenizerTrainCommand::declare(OptionSet& options) {
 int DataTokenizerTrainCommand::run(Console& console) {
   if (training_.size == 0) throw UsageError("--size is missing: the number of tokens");
   if (out_.empty()) throw UsageError("--out is missing: the tokenizer.json to write");
+  data::check(training_);
   const Reading reading =
       read_documents(input_.input, console, [&](const data::InputOptions& watched) {
         const auto words = data::count_words(watched, training_.pattern);
@@ -42,7 +43,7 @@ int DataTokenizerTrainCommand::run(Console& console) {
                                  {"tokens", tokenizer->vocabulary()},
                                  {"tokenizer_hash", fmt::format("{:016x}", tokenizer->hash())},
                                  {"seconds", reading.elapsed.count()}};
-    console.out << page.dump(2) << "\n";
+    console.out << page.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return 0;
   }
   Table table;

@@ -38,7 +38,7 @@ void require_all_shards(const std::vector<std::string>& paths) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto expected = fs::path(paths.front()).parent_path() / shard_name(i, count);
     if (static_cast<std::size_t>(i) < paths.size() &&
-        paths[static_cast<std::size_t>(i)] == expected.string()) {
+        fs::path(paths[static_cast<std::size_t>(i)]).filename() == expected.filename()) {
       continue;
     }
     throw UsageError("a token file is missing: " + expected.string());

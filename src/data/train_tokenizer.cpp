@@ -24,28 +24,6 @@ std::string_view expression_of(WordPattern pattern) {
   return pattern == WordPattern::gpt2 ? bpe::kGpt2Pattern : bpe::kLlama3Pattern;
 }
 
-void check(const TokenizerTrainingOptions& options) {
-  std::set<std::string> seen;
-  for (const std::string& token : options.special_tokens) {
-    if (token.size() < 2 || !is_utf8(token)) {
-      throw UsageError("a special token must be a text of at least two bytes, got " +
-                       in_quotes(token));
-    }
-    if (!seen.insert(token).second) {
-      throw UsageError("a special token can be given once, got " + in_quotes(token) + " twice");
-    }
-  }
-  const auto least = kBytes + static_cast<std::int64_t>(options.special_tokens.size());
-  if (options.size < least || options.size > bpe::kMostTokens) {
-    throw UsageError(
-        fmt::format("a tokenizer's size must be between {} (bytes and special tokens) "
-                    "and {}, got {}",
-                    least,
-                    bpe::kMostTokens,
-                    options.size));
-  }
-}
-
 /// Bytes in the order of the letters that stand for them, which is the order of their tokens.
 std::vector<unsigned char> bytes_in_order(const bpe::ByteAlphabet& alphabet) {
   std::vector<unsigned char> bytes(kBytes);
@@ -116,6 +94,28 @@ json model_of(const bpe::MergeLearner& learner) {
 }
 
 }  // namespace
+
+void check(const TokenizerTrainingOptions& options) {
+  std::set<std::string> seen;
+  for (const std::string& token : options.special_tokens) {
+    if (token.size() < 2 || !is_utf8(token)) {
+      throw UsageError("a special token must be a text of at least two bytes, got " +
+                       in_quotes(token));
+    }
+    if (!seen.insert(token).second) {
+      throw UsageError("a special token can be given once, got " + in_quotes(token) + " twice");
+    }
+  }
+  const auto least = kBytes + static_cast<std::int64_t>(options.special_tokens.size());
+  if (options.size < least || options.size > bpe::kMostTokens) {
+    throw UsageError(
+        fmt::format("a tokenizer's size must be between {} (bytes and special tokens) "
+                    "and {}, got {}",
+                    least,
+                    bpe::kMostTokens,
+                    options.size));
+  }
+}
 
 void WordCounts::add(std::string_view text) {
   const auto scanner = bpe::scanner_for(expression_of(pattern_));

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include <array>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -56,9 +56,13 @@ std::size_t ZstdReader::read(std::span<std::byte> bytes) {
 std::size_t ZstdReader::left() const { return state_->input.size - state_->input.pos; }
 
 bool is_zstd(std::span<const std::byte> bytes) {
-  constexpr std::array<unsigned char, 4> kMagic{0x28, 0xb5, 0x2f, 0xfd};
-  return bytes.size() >= kMagic.size() &&
-         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+  constexpr std::uint32_t kFrame = 0xfd2fb528;
+  // Some programs begin with a frame that is to be skipped; its last digit is free.
+  constexpr std::uint32_t kSkipped = 0x184d2a50;
+  std::uint32_t magic = 0;
+  if (bytes.size() < sizeof(magic)) return false;
+  std::memcpy(&magic, bytes.data(), sizeof(magic));
+  return magic == kFrame || (magic & 0xfffffff0) == kSkipped;
 }
 
 }  // namespace sheaf::data

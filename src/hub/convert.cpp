@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "hub/unfinished_folder.h"
@@ -56,8 +57,12 @@ void check_names(const ConvertOptions& options) {
   if (options.from.empty() || options.to.empty()) {
     throw UsageError("convert needs two folders: --from DIR and --to DIR");
   }
-  if (place_of(options.from) == place_of(options.to)) {
-    throw UsageError("--to must be another folder than --from, got " + options.to);
+  const std::filesystem::path from = place_of(options.from);
+  const std::filesystem::path to = place_of(options.to);
+  const auto [a, b] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+  if (a == from.end() || b == to.end()) {
+    throw UsageError("--to must be another folder than --from, and neither inside the other, got " +
+                     options.to);
   }
   check_target(options.to, options.overwrite);
 }

@@ -3,6 +3,7 @@
 #include <ATen/ops/full.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <filesystem>
@@ -59,6 +60,19 @@ std::int64_t summed(std::int64_t value, const std::optional<comm::Group>& group)
 
 }  // namespace
 
+namespace {
+
+/// Tells whether a file is one that this writer makes, or a companion of a model.
+bool is_part_of_model(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  return entry.is_regular_file() &&
+         (name == "config.json" || name == "model.safetensors.index.json" ||
+          name.ends_with(".safetensors") ||
+          std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end());
+}
+
+}  // namespace
+
 void check_target(const std::string& path, bool overwrite) {
   const fs::path place = place_of(path);
   std::error_code error;
@@ -78,12 +92,19 @@ void check_target(const std::string& path, bool overwrite) {
   if (!fs::exists(place / "config.json", error)) {
     throw UsageError("only a model is overwritten, and this folder has no config.json: " + path);
   }
+  for (const auto& entry : fs::directory_iterator(place, error)) {
+    if (is_part_of_model(entry)) continue;
+    throw UsageError(
+        fmt::format("only a model is overwritten, and this folder has something else, {}: {}",
+                    entry.path().filename().string(),
+                    path));
+  }
 }
 
 struct FolderWriter::Impl {
   Impl(const std::string& path, const FolderContents& contents, const FolderOptions& options)
       : group(options.group),
-        folder(path),
+        folder(path, options.overwrite),
         files(split_weights(contents.parameters, options.shard_size)) {
     if (is_first()) {
       check_target(path, options.overwrite);

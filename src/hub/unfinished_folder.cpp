@@ -1,6 +1,9 @@
 #include "hub/unfinished_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <system_error>
 
@@ -25,29 +28,34 @@ fs::path place_of(const std::string& path) {
   return place.has_filename() ? place : place.parent_path();
 }
 
-UnfinishedFolder::UnfinishedFolder(const std::string& path)
-    : place_(place_of(path)), temporary_(place_.string() + ".unfinished") {}
+UnfinishedFolder::UnfinishedFolder(const std::string& path, bool overwrite)
+    : place_(place_of(path)), temporary_(place_.string() + ".unfinished"), overwrite_(overwrite) {}
 
 UnfinishedFolder::~UnfinishedFolder() {
   std::error_code ignored;
   if (begun_) fs::remove_all(temporary_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 void UnfinishedFolder::begin() {
   std::error_code error;
-  fs::remove_all(temporary_, error);
-  if (error) refuse("replace", temporary_, error);
   fs::create_directories(temporary_, error);
   if (error) refuse("make", temporary_, error);
+  lock_ = ::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    throw UsageError("another process is writing this folder: " + temporary_.string());
+  }
   begun_ = true;
+  // What somebody left who never finished.
+  for (const auto& old : fs::directory_iterator(temporary_, error)) fs::remove_all(old, error);
+  if (error) refuse("replace", temporary_, error);
 }
 
 void UnfinishedFolder::finish() {
-  const fs::path old = place_.string() + ".replaced";
+  const fs::path old = fmt::format("{}.replaced.{}", place_.string(), ::getpid());
   std::error_code error;
   // The system moves a folder onto an empty one, but onto no other.
-  const bool replaces = fs::exists(place_, error) && !fs::is_empty(place_, error);
-  if (replaces) fs::remove_all(old, error);
+  const bool replaces = overwrite_ && fs::exists(place_, error) && !fs::is_empty(place_, error);
   if (replaces) fs::rename(place_, old, error);
   if (error) refuse("replace", place_, error);
   fs::rename(temporary_, place_, error);

@@ -32,6 +32,7 @@ constexpr std::size_t kLongestPipeFolder = 85;
 // line: "started", or why not. The daemon gets all GPUs: were some left out here, the others would
 // have new numbers for the ranks.
 constexpr const char* kGuardian = R"(
+trap : PIPE
 control=$1
 log=$CUDA_MPS_LOG_DIRECTORY/start.log
 unset CUDA_VISIBLE_DEVICES
@@ -171,17 +172,26 @@ MpsDaemon::MpsDaemon(const MpsDaemonOptions& options) : patience_(options.patien
   const bool answers = is_readable_in(report.reader, patience_);
   const std::string answer = answers ? read_line(report.reader) : "it does not answer";
   if (answer == "started") return;
-  if (!answers) ::kill(-guardian_, SIGKILL);
-  ::waitpid(guardian_, nullptr, 0);
+  if (answers || ended_in(patience_)) {
+    ::waitpid(guardian_, nullptr, 0);
+  } else {
+    ::kill(-guardian_, SIGKILL);
+    ::waitpid(guardian_, nullptr, 0);
+  }
   std::error_code ignored;
   fs::remove_all(removed, ignored);
   throw IoError(options.program + " did not start: " + answer);
 }
 
-MpsDaemon::~MpsDaemon() {
+/// Tells the guardian to end, and whether it did in time.
+bool MpsDaemon::ended_in(Seconds time) {
   const FileDescriptor end(static_cast<int>(::syscall(SYS_pidfd_open, guardian_, 0)));
   life_.close();
-  if (end.is_open() && is_readable_in(end, patience_)) {
+  return end.is_open() && is_readable_in(end, time);
+}
+
+MpsDaemon::~MpsDaemon() {
+  if (ended_in(patience_)) {
     ::waitpid(guardian_, nullptr, 0);
     return;
   }

@@ -38,6 +38,8 @@ class MpsDaemon {
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
+  [[nodiscard]] bool ended_in(Seconds time);
+
   Seconds patience_;
   std::string folder_;
   std::vector<Variable> variables_;

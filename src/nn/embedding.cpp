@@ -62,7 +62,7 @@ struct Embedding : torch::autograd::Function<Embedding> {
     const at::ScalarType type = gradient.scalar_type();
     if (type == at::kFloat || type == at::kDouble) {
       if (const auto target = module::open_gradient(0, type)) {
-        add_to(target, indices.reshape({-1}), as_rows(gradient));
+        add_to(target, indices.reshape({-1}).to(at::kLong), as_rows(gradient));
         return {{}, {}};
       }
     }

@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -255,9 +257,24 @@ void Engine::before_gradient(std::size_t parameter) {
   if (handles_[parameter].is_same(tensor)) tensor.mutable_grad().reset();
 }
 
+/// Layers write gradients on the stream of their forward pass, while LibTorch ends a parameter's
+/// gradient on the stream on which the model was sharded.
+void Engine::follow_writer() {
+  if (context_.device.is_cpu()) return;
+  const c10::Stream now =
+      c10::impl::VirtualGuardImpl(context_.device.type()).getStream(context_.device);
+  if (writer_ && *writer_ != now) {
+    c10::Event written(now.device_type());
+    written.record(*writer_);
+    written.block(now);
+  }
+  writer_ = now;
+}
+
 module::GradientTarget Engine::open_gradient(std::size_t parameter, at::ScalarType type) {
   const Quiet quiet;
   check_failure();
+  follow_writer();
   before_gradient(parameter);
   return reducer_.open(parameter, type);
 }
@@ -265,6 +282,7 @@ module::GradientTarget Engine::open_gradient(std::size_t parameter, at::ScalarTy
 void Engine::on_gradient(std::size_t parameter) {
   const Quiet quiet;
   check_failure();
+  follow_writer();
   begin_pass();
   at::Tensor& gradient = inventory_.parameters[parameter].tensor.mutable_grad();
   if (gradient.defined() && gradient.is_sparse()) {
@@ -292,11 +310,13 @@ void Engine::end_pass() try {
   const Quiet quiet;
   in_pass_ = false;
   check_failure();
+  follow_writer();
   reducer_.end_pass();
   if (context_.cuts_parameters()) gatherer_.end_pass();
+  // Also after a pass that exchanges nothing, which has put away what was shown before.
+  show_gradients();
   if (reducer_.exchanging()) {
     buffers_.end_pass();
-    show_gradients();
     expect_foreign_step();
   }
   settle_watching();

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "buffers.h"
@@ -67,6 +69,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void after_step();
 
  private:
+  void follow_writer();
   friend class PassEnd;
   void begin_pass();
   void end_pass();
@@ -92,6 +95,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<bool> shown_;
   std::vector<module::ClaimHandle> claims_;
   std::vector<std::unique_ptr<GradientTap>> taps_;
+  /// The stream that wrote to the gradients last, on a GPU.
+  std::optional<c10::Stream> writer_;
   std::vector<module::TouchWatch> watches_;
   /// Whether backward is under way.
   bool in_pass_ = false;

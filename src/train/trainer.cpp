@@ -207,9 +207,10 @@ class Trainer {
   void finish() {
     save(true);
     if (summary_.interrupted.empty()) {
+      // First of all: nothing that goes wrong later may cost the model.
+      write_model();
       judge();
       write_sample();
-      write_model();
     }
     summary_.progress = tracker_->progress();
     summary_.phases = tracker_->phases();

@@ -192,6 +192,21 @@ TEST(Pack, FillsAnEmptyFolder) {
   EXPECT_THAT(documents_in(scratch.path("out") + "/"), ElementsAre("text"));
 }
 
+TEST(Pack, FillsAnEmptyFolderByAnyOfItsNames) {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("out"));
+  std::filesystem::create_directory_symlink(scratch.path("out"), scratch.path("link"));
+  const std::string text = scratch.write("a", "text");
+  for (const std::string name : {"out/.", "link"}) {
+    PackOptions options = packing(scratch, {text});
+    options.out = scratch.path(name);
+    pack(options);
+    EXPECT_THAT(documents_in(scratch.path("out") + "//"), ElementsAre("text"));
+    std::filesystem::remove_all(scratch.path("out"));
+    std::filesystem::create_directory(scratch.path("out"));
+  }
+}
+
 TEST(CountWords, IsTheSameWithAnyNumberOfThreads) {
   const Scratch scratch;
   const auto path = scratch.write("a", stories(1, 2'000'000));

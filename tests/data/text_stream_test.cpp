@@ -54,6 +54,20 @@ TEST(TextStream, ReadsSeveralPackedFilesInOne) {
             "onetwo");
 }
 
+TEST(TextStream, KnowsZstdFilesThatBeginWithASkippedFrame) {
+  const Scratch scratch;
+  const std::string skipped("\x5a\x2a\x4d\x18\x03\0\0\0abc", 11);
+  EXPECT_EQ(read_all(scratch.write("a.zst", skipped + with_zstd("text"))), "text");
+}
+
+TEST(TextStream, RefusesWhatIsPackedInAnotherWay) {
+  const Scratch scratch;
+  for (const std::string name : {"a.xz", "a.zip", "a.gz", "a.parquet"}) {
+    EXPECT_THAT(error_of([&] { (void)read_all(scratch.write(name, "no text")); }),
+                HasSubstr("by its name"));
+  }
+}
+
 TEST(TextStream, SaysHowFarItHasCome) {
   const Scratch scratch;
   const std::string packed = with_zstd(some_text(100'000));

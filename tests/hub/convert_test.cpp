@@ -39,6 +39,19 @@ TEST(Convert, KeepsValuesAndTypesUnlessAsked) {
   }
 }
 
+TEST(Convert, RefusesFoldersInsideOneAnother) {
+  const TemporaryFolder folder;
+  testing::write_sample(folder.path("model"), odd_shape("llama"));
+  testing::write_sample(folder.path("model/inner"), odd_shape("llama"));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    return error_of(
+        [&] { convert({.from = folder.path(from), .to = folder.path(to), .overwrite = true}); });
+  };
+  EXPECT_THAT(refused("model/inner", "model"), HasSubstr("neither inside the other"));
+  EXPECT_THAT(refused("model", "model/new"), HasSubstr("neither inside the other"));
+  EXPECT_TRUE(fs::exists(folder.path("model/inner/model.safetensors")));
+}
+
 TEST(Convert, ChangesTheType) {
   const TemporaryFolder folder;
   const auto shape = odd_shape("llama");

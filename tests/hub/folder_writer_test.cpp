@@ -83,6 +83,23 @@ TEST(FolderWriter, ReplacesWhatAKilledOneLeft) {
   EXPECT_FALSE(fs::exists(folder.path("model/junk")));
 }
 
+TEST(FolderWriter, RefusesAFolderThatAnotherOneIsWriting) {
+  const TemporaryFolder folder;
+  FolderWriter first(folder.path("model"), {.config = "{}"});
+  EXPECT_THAT(error_of([&] { FolderWriter(folder.path("model"), {.config = "{}"}); }),
+              HasSubstr("another process is writing"));
+  first.finish();
+  EXPECT_EQ(folder.read("model/config.json"), "{}");
+}
+
+TEST(FolderWriter, DoesNotReplaceWhatCameMeanwhile) {
+  const TemporaryFolder folder;
+  FolderWriter writer(folder.path("model"), {.config = "{}"});
+  folder.write("model/precious", "text");
+  EXPECT_THROW(writer.finish(), IoError);
+  EXPECT_EQ(folder.read("model/precious"), "text");
+}
+
 TEST(CheckTarget, AllowsNothingAndAnEmptyFolder) {
   const TemporaryFolder folder;
   check_target(folder.path("none"), false);
@@ -96,7 +113,14 @@ TEST(CheckTarget, RefusesWhatIsThere) {
   EXPECT_THAT(error_of([&] { check_target(folder.path(), false); }), HasSubstr("is not empty"));
   EXPECT_THAT(error_of([&] { check_target(folder.path(), true); }), HasSubstr("no config.json"));
   folder.write("config.json", "{}");
+  EXPECT_THAT(error_of([&] { check_target(folder.path(), true); }),
+              HasSubstr("has something else, file"));
+  fs::remove(folder.path("file"));
+  folder.write("model.safetensors", "");
+  folder.write("tokenizer.json", "");
   check_target(folder.path(), true);
+  fs::create_directory(folder.path("checkpoint-500"));
+  EXPECT_THAT(error_of([&] { check_target(folder.path(), true); }), HasSubstr("checkpoint-500"));
 }
 
 }  // namespace

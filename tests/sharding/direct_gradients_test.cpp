@@ -93,6 +93,21 @@ TEST_P(DirectGradients, AddUpOverPasses) {
   expect_close(step_sharded(GetParam(), 3), step_alone(3));
 }
 
+TEST_P(DirectGradients, AddUpWhenExchangedPassesAndOthersAlternate) {
+  Tied model;
+  const auto state = shard(model, {.group = comm::init(), .stage = GetParam()});
+  optim::Sgd optimizer(state.slots(), {.learning_rate = 0.1});
+  for (const bool local : {false, true, false}) {
+    std::optional<sharding::NoSyncScope> scope;
+    if (local) scope.emplace(state.no_sync());
+    model.forward(tokens(), targets()).backward();
+  }
+  optimizer.step();
+  std::vector<at::Tensor> values;
+  for (const auto& [name, value] : state.gather_full()) values.push_back(value);
+  expect_close(values, step_alone(3));
+}
+
 TEST_P(DirectGradients, HooksOfTheUserSeeAndChangeThem) {
   int seen = 0;
   const auto values = step_sharded(GetParam(), 1, [&](Tied& model) {

@@ -30,6 +30,9 @@ struct TokenizerTrainingOptions {
   std::int64_t min_count = 2;
 };
 
+/// Throws UsageError for a size that is too small or special tokens that cannot be.
+void check(const TokenizerTrainingOptions& options);
+
 /// How often each word was seen.
 class WordCounts {
  public:
@@ -49,7 +52,7 @@ class WordCounts {
 
 /// Learns a byte-level BPE tokenizer and returns it as the text of a Hugging Face tokenizer.json.
 /// The same for the same counts, and the same merges as the `tokenizers` package learns. Throws
-/// UsageError for a size that is too small or special tokens that cannot be.
+/// what check() does.
 [[nodiscard]] std::string train_tokenizer(const WordCounts& words,
                                           const TokenizerTrainingOptions& options);
 

@@ -3,9 +3,12 @@
 #include <ATen/cuda/CUDAContext.h>
 
 #include <algorithm>
+#include <exception>
+#include <string>
 
 #include "kernels.h"
 #include "marks.h"
+#include "sheaf/base/log.h"
 
 namespace sheaf::comm::one_gpu {
 namespace {
@@ -50,6 +53,15 @@ Channels::Channels(Backend& host,
 Channels::~Channels() {
   for (int r = 0; r < members_.size(); ++r) {
     watch_.wait_for_reader(r, to_[static_cast<std::size_t>(r)].count);
+  }
+  try {
+    for (const auto* side : {&to_, &from_}) {
+      for (const Channel& channel : *side) {
+        if (channel.last.isCreated()) channel.last.synchronize();
+      }
+    }
+  } catch (const std::exception& error) {
+    log::warning("comm", std::string("the GPU's work could not be waited for: ") + error.what());
   }
 }
 

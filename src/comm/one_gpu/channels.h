@@ -24,7 +24,7 @@ class Channels {
            at::Device device,
            std::shared_ptr<Words> words,
            Watch& watch);
-  /// Waits until the peers have emptied this rank's cells.
+  /// Waits until the peers have emptied this rank's cells, and this rank theirs.
   ~Channels();
   Channels(const Channels&) = delete;
   Channels& operator=(const Channels&) = delete;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <exception>
+#include <string>
 
 #include "marks.h"
+#include "sheaf/base/log.h"
 
 namespace sheaf::comm::one_gpu {
 namespace {
@@ -26,7 +29,18 @@ Turns::Turns(Backend& host,
   blocks_.emplace(host_, members_, device_, 2 * kSmallestSlot);
 }
 
-Turns::~Turns() { watch_.wait_until_idle(); }
+Turns::~Turns() {
+  try {
+    wait_until_unused();
+  } catch (const std::exception& error) {
+    log::warning("comm", std::string("the GPU's work could not be waited for: ") + error.what());
+  }
+}
+
+void Turns::wait_until_unused() {
+  watch_.wait_until_idle();
+  if (last_.isCreated()) last_.synchronize();
+}
 
 std::byte* Turns::slot(int rank) const { return blocks_->of(rank) + (odd_ ? slot_bytes() : 0); }
 
@@ -69,7 +83,7 @@ void Turns::arrive() {
 /// All ranks come here in the same call, since they see the same sizes; this is the one time when
 /// hosts wait for each other.
 void Turns::grow(std::size_t slot_bytes) {
-  watch_.wait_until_idle();
+  wait_until_unused();
   watch_.check();
   blocks_.reset();
   blocks_.emplace(host_, members_, device_, 2 * slot_bytes);

@@ -28,7 +28,7 @@ class Turns {
         at::Device device,
         std::shared_ptr<Words> words,
         Watch& watch);
-  /// Waits until no peer reads this rank's slots any more.
+  /// Waits until no peer reads this rank's slots any more, and this rank no peer's.
   ~Turns();
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -52,6 +52,7 @@ class Turns {
 
  private:
   void grow(std::size_t slot_bytes);
+  void wait_until_unused();
 
   Backend& host_;
   Members members_;

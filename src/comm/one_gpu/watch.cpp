@@ -34,6 +34,9 @@ Watch::Watch(std::shared_ptr<Words> words,
       timeout_(timeout),
       expected_(kTopics * static_cast<std::size_t>(members_.size())),
       moved_(Clock::now()) {
+  for (int r = 0; r < size(); ++r) {
+    if (r != members_.rank) others_.push_back(members_.world_ranks[static_cast<std::size_t>(r)]);
+  }
   if (size() > 1) thread_ = std::thread([this] { run(); });
 }
 
@@ -57,9 +60,17 @@ void Watch::expect(Topic topic, int to, std::uint32_t count, Kind kind) {
 }
 
 void Watch::check() const {
-  if (!failed_) return;
-  const std::lock_guard lock(mutex_);
-  throw CommError(why_);
+  if (failed_) {
+    const std::lock_guard lock(mutex_);
+    throw CommError(why_);
+  }
+  if (const std::uint32_t left = words_->left()) {
+    throw CommError(describe(static_cast<int>(left) - 1) + " has left the group");
+  }
+}
+
+std::string Watch::describe(int member) const {
+  return peers_->describe(members_.world_ranks[static_cast<std::size_t>(member)]);
 }
 
 bool Watch::is_outstanding(Topic topic, int peer) const {
@@ -97,8 +108,7 @@ std::string Watch::describe_missing() const {
     if (r == members_.rank) continue;
     const std::uint32_t own = (*words_)(Topic::arrived, r, members_.rank);
     if (reached((*words_)(Topic::arrived, members_.rank, r), own)) continue;
-    list += (list.empty() ? "" : ", ") +
-            peers_->describe(members_.world_ranks[static_cast<std::size_t>(r)]);
+    list += (list.empty() ? "" : ", ") + describe(r);
   }
   return list.empty() ? "a peer" : list;
 }
@@ -109,23 +119,28 @@ void Watch::look() {
   if (needed.empty() || now_done != last_progress_) moved_ = Clock::now();
   last_progress_ = now_done;
   if (needed.empty()) return;
-  if (const std::uint32_t left = words_->left()) {
-    const int world_rank = members_.world_ranks[left - 1];
-    return fail(fmt::format("{} left during {}", peers_->describe(world_rank), name(kind_)));
-  }
-  if (const auto ended = peers_->find_ended(needed)) {
-    return fail(fmt::format("{} ended during {}", peers_->describe(*ended), name(kind_)));
+  const std::uint32_t left = words_->left();
+  const auto ended = peers_->find_ended(needed);
+  // Who did its part before it went leaves nothing to wait for.
+  if ((left != 0 || ended) && needed_peers().empty()) return;
+  if (ended) return fail(fmt::format("{} ended during {}", peers_->describe(*ended), name(kind_)));
+  if (left != 0) {
+    return fail(
+        fmt::format("{} left during {}", describe(static_cast<int>(left) - 1), name(kind_)));
   }
   if (Clock::now() - moved_ < timeout_) return;
   fail(fmt::format(
       "{} did not come to {} within {}", describe_missing(), name(kind_), to_string(timeout_)));
 }
 
+/// The peers learn it before this rank's streams run on and overwrite what they read.
 void Watch::fail(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
+    if (failed_) return;
     why_ = why;
   }
+  leave();
   failed_ = true;
   log::error("comm", why);
 }
@@ -169,7 +184,19 @@ bool Watch::all_finished() const {
 }
 
 void Watch::wait_until_idle() {
-  while (!failed_ && !all_finished()) std::this_thread::sleep_for(kIdleLook);
+  const auto began = Clock::now();
+  while (!failed_ && !all_finished()) {
+    const auto ended = peers_->find_ended(others_);
+    if (all_finished()) return;
+    if (ended)
+      return fail(fmt::format("{} ended during {}", peers_->describe(*ended), name(kind_)));
+    if (words_->left() != 0) return fail("a peer has left the group");
+    if (Clock::now() - began > timeout_) {
+      return fail(
+          fmt::format("a peer did not finish {} within {}", name(kind_), to_string(timeout_)));
+    }
+    std::this_thread::sleep_for(kIdleLook);
+  }
 }
 
 void Watch::wait_for_reader(int peer, std::uint32_t count) {

@@ -33,10 +33,11 @@ class Watch {
   /// Says that a stream was told to write `count` into this rank's word for `to`; `kind` is what it
   /// belongs to.
   void expect(Topic topic, int to, std::uint32_t count, Kind kind);
-  /// Throws CommError if the group has ended.
+  /// Throws CommError if the group has ended, here or at a peer: what a peer that gave up has sent
+  /// since then is worthless.
   void check() const;
-  [[nodiscard]] bool failed() const { return failed_; }
-  /// Sleeps until all members are done with all collectives so far, or the group has ended.
+  /// Sleeps until all members are done with all collectives so far, or the group has ended: then it
+  /// has failed, too.
   void wait_until_idle();
   /// Sleeps until `peer` has emptied `count` cells of messages from this rank, or will not any
   /// more.
@@ -50,6 +51,7 @@ class Watch {
   [[nodiscard]] bool is_outstanding(Topic topic, int peer) const;
   [[nodiscard]] std::vector<int> needed_peers() const;
   [[nodiscard]] std::uint64_t progress() const;
+  [[nodiscard]] std::string describe(int member) const;
   [[nodiscard]] std::string describe_missing() const;
   [[nodiscard]] bool all_finished() const;
   void look();
@@ -59,6 +61,8 @@ class Watch {
 
   std::shared_ptr<Words> words_;
   Members members_;
+  /// World ranks of all members but this one.
+  std::vector<int> others_;
   std::shared_ptr<const Peers> peers_;
   Seconds timeout_;
   /// Counts that this rank's streams will have written, by topic and peer.

@@ -17,9 +17,13 @@ namespace fs = std::filesystem;
   throw IoError(fmt::format("cannot make a folder ({}): {}", error.message(), path));
 }
 
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
+/// Returns the path without links, dots and a slash at its end: the system moves a folder to no
+/// other kind of name.
+std::string plain(const std::string& path) {
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(fs::absolute(path), error);
+  if (error) refuse(path, error);
+  return (place.has_filename() ? place : place.parent_path()).string();
 }
 
 void require_free(const std::string& path) {
@@ -31,10 +35,10 @@ void require_free(const std::string& path) {
 
 }  // namespace
 
-ShardFolder::ShardFolder(std::string path,
+ShardFolder::ShardFolder(const std::string& path,
                          const TokenFileOptions& options,
                          std::int64_t shard_tokens)
-    : path_(without_slashes(std::move(path))),
+    : path_(plain(path)),
       temporary_(fmt::format("{}.{}.unfinished", path_, ::getpid())),
       options_(options),
       shard_tokens_(shard_tokens) {

@@ -15,7 +15,7 @@ class ShardFolder {
  public:
   /// Throws UsageError if there is something under that name already, IoError if the system
   /// refuses.
-  ShardFolder(std::string path, const TokenFileOptions& options, std::int64_t shard_tokens);
+  ShardFolder(const std::string& path, const TokenFileOptions& options, std::int64_t shard_tokens);
   /// Removes what was written, unless finish() came before.
   ~ShardFolder();
   ShardFolder(const ShardFolder&) = delete;

@@ -1,11 +1,16 @@
 #include "data/pack/text_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 
 #include "data/gzip.h"
 #include "data/mapped_file.h"
 #include "data/zstd.h"
+#include "sheaf/base/error.h"
 
 namespace sheaf::data {
 namespace {
@@ -71,6 +76,20 @@ class PackedStream final : public TextStream {
   Reader reader_;
 };
 
+/// What is packed in a way that is not known here must not be taken for text.
+void refuse_packed_name(const std::string& path) {
+  constexpr std::array kPacked{
+      ".gz", ".zst", ".xz", ".bz2", ".zip", ".7z", ".lz4", ".parquet", ".tar"};
+  for (const std::string_view suffix : kPacked) {
+    if (!path.ends_with(suffix)) continue;
+    throw UsageError(
+        fmt::format("by its name this is a {} file, which it is not or which is not "
+                    "known (text, gzip and zstd are): {}",
+                    suffix,
+                    path));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<TextStream> open_text_stream(const std::string& path) {
@@ -81,6 +100,7 @@ std::unique_ptr<TextStream> open_text_stream(const std::string& path) {
   if (is_zstd(file.bytes())) {
     return std::make_unique<PackedStream<ZstdReader>>(std::move(file), path);
   }
+  refuse_packed_name(path);
   return std::make_unique<PlainStream>(std::move(file));
 }
 
