@@ -10,9 +10,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/durable.h"
 #include "base/quoting.h"
 #include "checkpoint/dtypes.h"
-#include "checkpoint/durable.h"
 #include "checkpoint/safetensors_header.h"
 #include "sheaf/base/error.h"
 

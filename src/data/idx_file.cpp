@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "base/mapped_file.h"
 #include "data/gzip.h"
-#include "data/mapped_file.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::data {

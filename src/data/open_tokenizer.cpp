@@ -1,10 +1,10 @@
 #include <filesystem>
 
+#include "base/mapped_file.h"
 #include "data/bpe/bpe_tokenizer.h"
 #include "data/bpe/gpt2_files.h"
 #include "data/bpe/json_view.h"
 #include "data/bpe/tokenizer_json.h"
-#include "data/mapped_file.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/byte_tokenizer.h"
 #include "sheaf/data/tokenizer.h"

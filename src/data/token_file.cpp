@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "data/mapped_file.h"
+#include "base/mapped_file.h"
 #include "data/token_file_header.h"
 #include "sheaf/base/error.h"
 

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
+#include "base/durable.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::data {
@@ -43,12 +43,7 @@ void UnfinishedFile::finish() {
   if (::fsync(fd_) != 0) refuse("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse("move to its place");
   ::close(std::exchange(fd_, -1));
-  // The folder knows the new name only when it is on the disk too.
-  const auto folder = std::filesystem::path(path_).parent_path();
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
+  keep_folder_of(path_);
 }
 
 void UnfinishedFile::refuse(const char* what) const {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "hub/unfinished_folder.h"
+#include "base/place_of.h"
 #include "sheaf/base/error.h"
 #include "sheaf/hub/model_folder.h"
 

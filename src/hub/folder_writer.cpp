@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <map>
 
-#include "checkpoint/durable.h"
+#include "base/durable.h"
+#include "base/place_of.h"
 #include "hub/unfinished_folder.h"
 #include "sheaf/base/error.h"
 #include "sheaf/checkpoint/safetensors_writer.h"
@@ -109,7 +110,7 @@ struct FolderWriter::Impl {
     if (is_first()) {
       check_target(path, options.overwrite);
       folder.begin();
-      checkpoint::write_text(folder.path_of("config.json"), contents.config);
+      write_text(folder.path_of("config.json"), contents.config);
       copy_companions(contents.companions_from, folder);
       open(WriterRole::first);
       write_index();
@@ -141,8 +142,8 @@ struct FolderWriter::Impl {
     for (const WeightFile& file : files) {
       for (const checkpoint::TensorSpec& tensor : file.tensors) map[tensor.name] = file.name;
     }
-    checkpoint::write_text(folder.path_of(std::string(checkpoint::kIndexName)),
-                           checkpoint::format_index(map, {static_cast<std::int64_t>(total)}));
+    write_text(folder.path_of(std::string(checkpoint::kIndexName)),
+               checkpoint::format_index(map, {static_cast<std::int64_t>(total)}));
   }
 
   void check_whole() const {

@@ -7,7 +7,8 @@
 
 #include <system_error>
 
-#include "checkpoint/durable.h"
+#include "base/durable.h"
+#include "base/place_of.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::hub {
@@ -20,13 +21,6 @@ namespace fs = std::filesystem;
 }
 
 }  // namespace
-
-fs::path place_of(const std::string& path) {
-  std::error_code error;
-  const fs::path place = fs::weakly_canonical(fs::absolute(path), error);
-  if (error) refuse("find", path, error);
-  return place.has_filename() ? place : place.parent_path();
-}
 
 UnfinishedFolder::UnfinishedFolder(const std::string& path, bool overwrite)
     : place_(place_of(path)), temporary_(place_.string() + ".unfinished"), overwrite_(overwrite) {}
@@ -65,7 +59,7 @@ void UnfinishedFolder::finish() {
     refuse("move to its place", place_, error);
   }
   begun_ = false;
-  checkpoint::keep_folder_of(place_);
+  keep_folder_of(place_);
   if (replaces) fs::remove_all(old, error);
 }
 

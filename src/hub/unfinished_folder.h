@@ -5,9 +5,6 @@
 
 namespace sheaf::hub {
 
-/// Returns the folder's name without links and without a slash at its end.
-[[nodiscard]] std::filesystem::path place_of(const std::string& path);
-
 /// A folder that is filled beside its place and moved there when it is whole.
 class UnfinishedFolder {
  public:

@@ -13,7 +13,7 @@
 #include "buffers.h"
 #include "context.h"
 #include "gatherer.h"
-#include "gradient_hook.h"
+#include "gradient_tap.h"
 #include "inventory.h"
 #include "reducer.h"
 #include "sheaf/module/claim.h"

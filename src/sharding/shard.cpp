@@ -10,7 +10,7 @@
 #include "agreement.h"
 #include "block_claims.h"
 #include "engine.h"
-#include "gradient_hook.h"
+#include "gradient_tap.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/deferred.h"

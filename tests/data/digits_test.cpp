@@ -51,16 +51,16 @@ TEST(DigitsFiles, AreFoundInAllSpellings) {
                            "train-images.idx3-ubyte.gz"}) {
     const Scratch scratch;
     scratch.write(name, "");
-    EXPECT_EQ(find_digits_file(scratch.folder(), "train", "images-idx3"), scratch.path(name));
+    EXPECT_EQ(find_digits_file(scratch.path(), "train", "images-idx3"), scratch.path(name));
   }
 }
 
 TEST(DigitsFiles, AreNamedWhenTheyAreMissing) {
   const Scratch scratch;
-  EXPECT_EQ(error_of([&] { (void)find_digits_file(scratch.folder(), "t10k", "labels-idx1"); }),
+  EXPECT_EQ(error_of([&] { (void)find_digits_file(scratch.path(), "t10k", "labels-idx1"); }),
             "there is no file t10k-labels-idx1-ubyte or t10k-labels-idx1-ubyte.gz in the folder, "
             "make it with './dev data mnist': " +
-                scratch.folder());
+                scratch.path());
 }
 
 }  // namespace

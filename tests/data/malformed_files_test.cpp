@@ -72,7 +72,7 @@ Case digits(std::string name, std::string file, std::string bytes, std::vector<s
   return {std::move(name),
           [=](const Scratch& scratch) {
             scratch.write(file, bytes);
-            return DataOptions{.source = Source::mnist, .path = scratch.folder()};
+            return DataOptions{.source = Source::mnist, .path = scratch.path()};
           },
           std::move(words)};
 }
@@ -198,14 +198,14 @@ std::vector<Case> digit_cases() {
       {"FileMissing",
        [](const Scratch& scratch) {
          std::filesystem::remove(scratch.path("t10k-images-idx3-ubyte"));
-         return DataOptions{.source = Source::mnist, .path = scratch.folder()};
+         return DataOptions{.source = Source::mnist, .path = scratch.path()};
        },
        {"data.path: ", "no file t10k-images-idx3-ubyte", "./dev data mnist"}},
       {"FolderInsteadOfFile",
        [=](const Scratch& scratch) {
          std::filesystem::remove(scratch.path(images));
          std::filesystem::create_directory(scratch.path(images));
-         return DataOptions{.source = Source::mnist, .path = scratch.folder()};
+         return DataOptions{.source = Source::mnist, .path = scratch.path()};
        },
        {"expected a file, got a folder", images}},
       {"FileInsteadOfFolder",
@@ -304,7 +304,7 @@ TEST(GoodData, IsNotRefusedByWhatTheseTestsDo) {
   testing::write_digits(scratch);
   write_tokens(scratch.path("a.tok"));
   use(tokens_at(scratch.path("a.tok")), {.context = kContext});
-  use({.source = Source::mnist, .path = scratch.folder()}, {});
+  use({.source = Source::mnist, .path = scratch.path()}, {});
 }
 
 }  // namespace

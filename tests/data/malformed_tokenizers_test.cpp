@@ -140,7 +140,7 @@ TEST_P(Malformed, Gpt2sFilesAreReadOrRefused) {
   const std::string vocabulary = model["vocab"].dump();
   scratch_.write("vocab.json", first ? spoiled(vocabulary, random_) : vocabulary);
   scratch_.write("merges.txt", first ? merges : spoiled(merges, random_));
-  use_tokenizer(scratch_.folder());
+  use_tokenizer(scratch_.path());
 }
 
 TEST_P(Malformed, TokenFilesAreReadOrRefused) {

@@ -84,10 +84,10 @@ TEST(OpenData, ReadsFoldersOfTokenFiles) {
     writer.add_document(ByteTokenizer().encode("0123456789"));
     writer.finish();
   }
-  const Data data = open({.source = Source::tokens, .path = scratch.folder(), .evaluation_part = 0},
+  const Data data = open({.source = Source::tokens, .path = scratch.path(), .evaluation_part = 0},
                          {.context = 4});
   EXPECT_EQ(data.info.description,
-            "2 token files in " + scratch.folder() +
+            "2 token files in " + scratch.path() +
                 ", 20 tokens: 4 samples of 4 tokens for training (3 tokens left out)");
   EXPECT_EQ(ByteTokenizer().decode(inputs_of(*data.training, 2)), "8901");
 }
@@ -143,12 +143,12 @@ TEST(OpenData, RefusesATokenizerThatIsNotNeededOrNotThere) {
 TEST(OpenData, ReadsDigits) {
   const Scratch scratch;
   testing::write_digits(scratch);
-  const Data data = open({.source = Source::mnist, .path = scratch.folder()}, {});
+  const Data data = open({.source = Source::mnist, .path = scratch.path()}, {});
   EXPECT_EQ(data.training->size(), 12);
   EXPECT_EQ(data.evaluation->size(), 10);
   EXPECT_EQ(data.info.vocabulary, 10);
   EXPECT_EQ(data.info.description,
-            "digits in " + scratch.folder() + ": 12 images for training, 10 for evaluation");
+            "digits in " + scratch.path() + ": 12 images for training, 10 for evaluation");
   EXPECT_EQ(data.tokenizer, nullptr);
 }
 

@@ -180,7 +180,7 @@ TEST(Pack, RefusesWhatCannotBe) {
   EXPECT_THAT(refused([](auto& o) { o.out = ""; }), HasSubstr("folder"));
   EXPECT_THAT(refused([](auto& o) { o.end_token = "<end>"; }), HasSubstr("no token '<end>'"));
   EXPECT_THAT(refused([](auto& o) { o.shard_tokens = 0; }), HasSubstr("got 0"));
-  EXPECT_THAT(refused([&](auto& o) { o.out = scratch.folder(); }), HasSubstr("something already"));
+  EXPECT_THAT(refused([&](auto& o) { o.out = scratch.path(); }), HasSubstr("something already"));
   EXPECT_THAT(refused([&](auto& o) { o.input.paths = {scratch.write("blank", " \n")}; }),
               HasSubstr("no documents"));
 }

@@ -1,48 +1,13 @@
 #include "data/scratch.h"
 
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
 namespace sheaf::data::testing {
-
-namespace fs = std::filesystem;
-
-Scratch::Scratch() {
-  std::string name = (fs::temp_directory_path() / "data_test_XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  folder_ = name;
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
-std::string Scratch::path(std::string_view name) const {
-  return (fs::path(folder_) / name).string();
-}
-
-std::string Scratch::write(std::string_view name, std::string_view bytes) const {
-  std::ofstream file(path(name), std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw std::runtime_error("cannot write " + path(name));
-  return path(name);
-}
-
-std::vector<std::string> Scratch::names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::string read_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

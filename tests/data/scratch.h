@@ -2,28 +2,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
+
+#include "support/temporary_folder.h"
 
 namespace sheaf::data::testing {
 
-/// A folder that is there as long as this lives.
-class Scratch {
- public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  [[nodiscard]] std::string path(std::string_view name) const;
-  /// Writes a file and returns its path.
-  std::string write(std::string_view name, std::string_view bytes) const;
-  [[nodiscard]] std::vector<std::string> names() const;
-
- private:
-  std::string folder_;
-};
+using Scratch = sheaf::testing::TemporaryFolder;
 
 [[nodiscard]] std::string read_bytes(const std::string& path);
 

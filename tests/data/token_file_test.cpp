@@ -183,7 +183,7 @@ TEST(TokenFileWriter, RefusesVocabulariesAndPlacesThatCannotBe) {
                 HasSubstr("got " + std::to_string(vocabulary)));
   }
   EXPECT_THROW(TokenFileWriter(scratch.path("no/a.tok"), {.vocabulary = 10}), IoError);
-  EXPECT_THROW(write(scratch.folder(), {.vocabulary = 10}, {{1}}), IoError);
+  EXPECT_THROW(write(scratch.path(), {.vocabulary = 10}, {{1}}), IoError);
 }
 
 }  // namespace

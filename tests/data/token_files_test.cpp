@@ -38,7 +38,7 @@ void write_three(const Scratch& scratch) {
 TEST(TokenFiles, FollowOneAnother) {
   const Scratch scratch;
   write_three(scratch);
-  const TokenFiles files(scratch.folder());
+  const TokenFiles files(scratch.path());
   EXPECT_EQ(files.info().tokens, 6);
   EXPECT_EQ(files.info().documents, 3);
   EXPECT_THAT(read(files, 0, 6), ElementsAre(1, 2, 3, 4, 5, 6));
@@ -58,7 +58,7 @@ TEST(TokenFiles, MayHaveAnyNames) {
   write(scratch.path("b.tok"), {{2}});
   write(scratch.path("a.tok"), {{1}});
   scratch.write("notes.txt", "not a token file");
-  EXPECT_THAT(read(TokenFiles(scratch.folder()), 0, 2), ElementsAre(1, 2));
+  EXPECT_THAT(read(TokenFiles(scratch.path()), 0, 2), ElementsAre(1, 2));
 }
 
 TEST(TokenFiles, MissNoShard) {
@@ -66,7 +66,7 @@ TEST(TokenFiles, MissNoShard) {
     const Scratch scratch;
     write_three(scratch);
     std::filesystem::remove(scratch.path(shard_name(lost, 3)));
-    EXPECT_THAT(error_of([&] { const TokenFiles files(scratch.folder()); }),
+    EXPECT_THAT(error_of([&] { const TokenFiles files(scratch.path()); }),
                 HasSubstr("a token file is missing: " + scratch.path(shard_name(lost, 3))));
   }
 }
@@ -75,14 +75,14 @@ TEST(TokenFiles, AreOfOneTokenizer) {
   const Scratch scratch;
   write(scratch.path("a.tok"), {{1}}, 1);
   write(scratch.path("b.tok"), {{1}}, 2);
-  EXPECT_THAT(error_of([&] { const TokenFiles files(scratch.folder()); }),
+  EXPECT_THAT(error_of([&] { const TokenFiles files(scratch.path()); }),
               HasSubstr("another tokenizer"));
 }
 
 TEST(TokenFiles, RefuseTokensThatAreNotThere) {
   const Scratch scratch;
   write_three(scratch);
-  const TokenFiles files(scratch.folder());
+  const TokenFiles files(scratch.path());
   EXPECT_THAT(error_of([&] { (void)read(files, 5, 2); }), HasSubstr("6 tokens, but 2 from 5"));
   EXPECT_THAT(error_of([&] { (void)read(files, -1, 1); }), HasSubstr("1 from -1"));
 }

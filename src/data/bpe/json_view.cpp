@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped_file.h"
 #include "base/quoting.h"
 #include "data/bpe/definition.h"
-#include "data/mapped_file.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::data::bpe {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/place_of.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/token_files.h"
 
@@ -15,15 +16,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& path, const std::error_code& error) {
   throw IoError(fmt::format("cannot make a folder ({}): {}", error.message(), path));
-}
-
-/// Returns the path without links, dots and a slash at its end: the system moves a folder to no
-/// other kind of name.
-std::string plain(const std::string& path) {
-  std::error_code error;
-  const fs::path place = fs::weakly_canonical(fs::absolute(path), error);
-  if (error) refuse(path, error);
-  return (place.has_filename() ? place : place.parent_path()).string();
 }
 
 void require_free(const std::string& path) {
@@ -38,7 +30,7 @@ void require_free(const std::string& path) {
 ShardFolder::ShardFolder(const std::string& path,
                          const TokenFileOptions& options,
                          std::int64_t shard_tokens)
-    : path_(plain(path)),
+    : path_(place_of(path).string()),
       temporary_(fmt::format("{}.{}.unfinished", path_, ::getpid())),
       options_(options),
       shard_tokens_(shard_tokens) {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/mapped_file.h"
 #include "data/gzip.h"
-#include "data/mapped_file.h"
 #include "data/zstd.h"
 #include "sheaf/base/error.h"
 
@@ -24,7 +24,7 @@ class FileInOrder {
   /// Says that nothing before `end` is needed any more.
   void has_read(std::size_t end) {
     if (end - released_ < kReleasedAtOnce) return;
-    file_.release(released_, end);
+    file_.release(released_, end - released_);
     released_ = end / kReleasedAtOnce * kReleasedAtOnce;
   }
 

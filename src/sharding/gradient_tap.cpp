@@ -1,4 +1,4 @@
-#include "gradient_hook.h"
+#include "gradient_tap.h"
 
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>

@@ -1,4 +1,4 @@
-#include "checkpoint/durable.h"
+#include "base/durable.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 #include "sheaf/base/error.h"
 
-namespace sheaf::checkpoint {
+namespace sheaf {
 namespace {
 
 bool write_all(int fd, std::string_view text) {
@@ -42,4 +42,4 @@ void write_text(const std::string& path, std::string_view text) {
   throw IoError(fmt::format("cannot write a file ({}): {}", std::strerror(reason), path));
 }
 
-}  // namespace sheaf::checkpoint
+}  // namespace sheaf
