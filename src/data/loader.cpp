@@ -11,6 +11,7 @@
 
 #include "data/epoch_plan.h"
 #include "data/prefetcher.h"
+#include "data/upload.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::data {
@@ -56,6 +57,7 @@ struct Loader::Impl {
   }
 
   void start_workers() {
+    if (options.device.is_cuda()) upload.emplace(options.device);
     if (options.workers == 0) return;
     prefetcher.emplace(
         [this](std::int64_t n) { return make(n); }, options.workers, options.prefetch);
@@ -64,6 +66,7 @@ struct Loader::Impl {
   void restart(Position start) {
     auto next_plan = plan_from(*dataset, options, start);
     prefetcher.reset();
+    upload.reset();
     plan = next_plan;
     number = 0;
     start_workers();
@@ -86,6 +89,17 @@ struct Loader::Impl {
     return batch;
   }
 
+  [[nodiscard]] Batch next_on_host() { return prefetcher ? prefetcher->take() : make(number); }
+
+  /// The batch after it starts to travel at once, before the caller gives the GPU its step.
+  [[nodiscard]] Batch next_on_device() {
+    if (!upload->started()) upload->start(next_on_host());
+    Batch batch = upload->take();
+    if (!prefetcher || !options.copy_ahead) return batch;
+    if (auto ahead = prefetcher->take_if_ready()) upload->start(std::move(*ahead));
+    return batch;
+  }
+
   /// Makes empty tensors; for CUDA in page-locked memory, so that the copy need not wait.
   void make_rows(std::int64_t count, Batch& batch) const {
     std::tie(batch.inputs, batch.targets) = dataset->make_batch(count);
@@ -103,6 +117,8 @@ struct Loader::Impl {
   /// Number, in the plan, of the batch that next() returns.
   std::int64_t number = 0;
   Seconds waited{0};
+  /// CUDA only.
+  std::optional<Upload> upload;
   // The last member: its threads end before what they read.
   std::optional<Prefetcher> prefetcher;
 };
@@ -114,13 +130,9 @@ Loader::Loader(Loader&&) noexcept = default;
 
 Batch Loader::next() {
   const auto begin = Clock::now();
-  Batch batch = impl_->prefetcher ? impl_->prefetcher->take() : impl_->make(impl_->number);
+  Batch batch = impl_->upload ? impl_->next_on_device() : impl_->next_on_host();
   impl_->waited += Clock::now() - begin;
   ++impl_->number;
-  // On the stream that is current here, so kernels of the caller see the data; LibTorch keeps the
-  // page-locked memory until the copy is done.
-  batch.inputs = batch.inputs.to(impl_->options.device, /*non_blocking=*/true);
-  batch.targets = batch.targets.to(impl_->options.device, /*non_blocking=*/true);
   return batch;
 }
 

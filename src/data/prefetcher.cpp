@@ -32,17 +32,25 @@ void Prefetcher::stop() {
 }
 
 Batch Prefetcher::take() {
-  Batch batch;
-  {
-    std::unique_lock lock(mutex_);
-    auto& slot = slot_of(taken_);
-    ready_.wait(lock, [&] { return slot.has_value(); });
-    // What failed stays where it is: the batches behind it would leave a gap.
-    if (const auto* error = std::get_if<std::exception_ptr>(&*slot)) std::rethrow_exception(*error);
-    batch = std::move(std::get<Batch>(*slot));
-    slot.reset();
-    ++taken_;
-  }
+  std::unique_lock lock(mutex_);
+  auto& slot = slot_of(taken_);
+  ready_.wait(lock, [&] { return slot.has_value(); });
+  // What failed stays where it is: the batches behind it would leave a gap.
+  if (const auto* error = std::get_if<std::exception_ptr>(&*slot)) std::rethrow_exception(*error);
+  return hand_out(slot);
+}
+
+std::optional<Batch> Prefetcher::take_if_ready() {
+  const std::lock_guard lock(mutex_);
+  auto& slot = slot_of(taken_);
+  if (!slot || !std::holds_alternative<Batch>(*slot)) return std::nullopt;
+  return hand_out(slot);
+}
+
+Batch Prefetcher::hand_out(std::optional<Result>& slot) {
+  Batch batch = std::move(std::get<Batch>(*slot));
+  slot.reset();
+  ++taken_;
   room_.notify_one();
   return batch;
 }

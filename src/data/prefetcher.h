@@ -30,6 +30,8 @@ class Prefetcher {
 
   /// Waits for the next batch. Rethrows what making it threw, and again at each later call.
   [[nodiscard]] Batch take();
+  /// Returns the next batch if it is there; what making it threw is left to take().
+  [[nodiscard]] std::optional<Batch> take_if_ready();
 
  private:
   using Result = std::variant<Batch, std::exception_ptr>;
@@ -37,6 +39,7 @@ class Prefetcher {
   void work();
   [[nodiscard]] Result result_of(std::int64_t number) const;
   [[nodiscard]] std::optional<Result>& slot_of(std::int64_t number);
+  [[nodiscard]] Batch hand_out(std::optional<Result>& slot);
   void stop();
 
   Make make_;

@@ -14,6 +14,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/products.h"
 #include "sheaf/base/error.h"
+#include "sheaf/module/gradient_sink.h"
 
 namespace sheaf::nn {
 namespace {
@@ -128,17 +129,29 @@ struct Pass {
   bool wants_weight = false;
 };
 
+/// The weight's gradient, which the forward pass has computed already: where it belongs, if its
+/// place could be had, else in a tensor of its own.
+module::EarlyGradientPtr room_for(const at::Tensor& weight) {
+  const at::ScalarType type = wide_type(weight);
+  if (type == weight.scalar_type()) {
+    if (auto lent = module::lend_gradient(weight, type)) return lent;
+  }
+  return c10::make_intrusive<module::EarlyGradient>(at::empty_like(weight, type),
+                                                    /*in_place=*/false);
+}
+
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static at::Tensor forward(AutogradContext* context,
                             const at::Tensor& hidden,
                             const at::Tensor& weight,
                             const Inputs& in,
                             const Pass& pass) {
-    const Gradients gradients{
-        pass.wants_hidden ? at::empty_like(in.hidden) : at::Tensor(),
-        pass.wants_weight ? at::empty_like(weight, wide_type(weight)) : at::Tensor()};
+    const auto of_weight = pass.wants_weight ? room_for(weight) : module::EarlyGradientPtr{};
+    const Gradients gradients{pass.wants_hidden ? at::empty_like(in.hidden) : at::Tensor(),
+                              of_weight ? of_weight->values() : at::Tensor()};
     const at::Tensor loss = run_chunks(in, pass.chunk_rows, gradients);
-    context->save_for_backward({gradients.hidden, gradients.weight});
+    context->save_for_backward({gradients.hidden});
+    if (of_weight) context->saved_data["weight"] = c10::IValue::make_capsule(of_weight);
     context->saved_data["type"] = hidden.scalar_type();
     context->saved_data["weight_type"] = weight.scalar_type();
     return loss.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
@@ -150,11 +163,28 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     }
     const variable_list saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0], context->saved_data["type"].toScalarType()),
-            // Not written elsewhere: this tensor is there already, and the other place need not be
-            // before the last gradients come.
-            scaled(saved[1], gradients[0], context->saved_data["weight_type"].toScalarType()),
+            weight_gradient(context, gradients[0]),
             {},
             {}};
+  }
+
+  /// Returns nothing where the gradient is in its place.
+  static at::Tensor weight_gradient(AutogradContext* context, const at::Tensor& factor) {
+    const auto found = context->saved_data.find("weight");
+    if (found == context->saved_data.end()) return {};
+    const auto held = found->second.toCapsule();
+    auto& early = static_cast<module::EarlyGradient&>(*held);
+    const bool keep = torch::autograd::get_current_graph_task_keep_graph();
+    if (!keep) {
+      const at::Tensor place = module::settle_gradient(1, early);
+      if (place.defined()) {
+        place.mul_(factor.to(place.scalar_type()));
+        return {};
+      }
+    }
+    early.move_out();
+    const at::Tensor values = keep ? early.values() : early.take();
+    return scaled(values, factor, context->saved_data["weight_type"].toScalarType());
   }
 };
 

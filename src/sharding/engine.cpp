@@ -133,6 +133,17 @@ void Engine::attach_hooks() {
                                const auto alive = self.lock();
                                return alive ? alive->open_gradient(p, type)
                                             : module::GradientTarget{};
+                             },
+                         .lend =
+                             [self, p](at::ScalarType type) {
+                               const auto alive = self.lock();
+                               return alive ? alive->lend_gradient(p, type)
+                                            : module::EarlyGradientPtr{};
+                             },
+                         .settle =
+                             [self, p](const module::EarlyGradient& gradient) {
+                               const auto alive = self.lock();
+                               return alive && alive->settle_gradient(p, gradient);
                              }}));
   }
 }
@@ -277,6 +288,22 @@ module::GradientTarget Engine::open_gradient(std::size_t parameter, at::ScalarTy
   follow_writer();
   before_gradient(parameter);
   return reducer_.open(parameter, type);
+}
+
+module::EarlyGradientPtr Engine::lend_gradient(std::size_t parameter, at::ScalarType type) {
+  // A layer that runs again within backward is in the middle of what the pass has gathered.
+  if (in_pass_ || failure_) return {};
+  const Quiet quiet;
+  follow_writer();
+  return reducer_.lend(parameter, type);
+}
+
+bool Engine::settle_gradient(std::size_t parameter, const module::EarlyGradient& gradient) {
+  const Quiet quiet;
+  check_failure();
+  follow_writer();
+  before_gradient(parameter);
+  return reducer_.settle(parameter, gradient);
 }
 
 void Engine::on_gradient(std::size_t parameter) {

@@ -45,6 +45,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void enter_model();
   void before_gradient(std::size_t parameter);
   [[nodiscard]] module::GradientTarget open_gradient(std::size_t parameter, at::ScalarType type);
+  [[nodiscard]] module::EarlyGradientPtr lend_gradient(std::size_t parameter, at::ScalarType type);
+  [[nodiscard]] bool settle_gradient(std::size_t parameter, const module::EarlyGradient& gradient);
   void on_gradient(std::size_t parameter);
   void touched(std::size_t unit) noexcept;
 

@@ -82,9 +82,9 @@ void GradientBuffer::open_local(bool exchanged) {
 
 void GradientBuffer::add(std::size_t member, const at::Tensor& gradient, bool exchanged) {
   const at::NoGradGuard no_grad;
+  call_back(member);
   if (!local_.defined()) open_local(exchanged);
-  const layout::Range place = segment_.place(member);
-  const at::Tensor target = local_.narrow(0, place.begin, place.size).view(gradient.sizes());
+  const at::Tensor target = place_of(member, gradient.sizes());
   if (contributed_[member]) {
     target.add_(gradient);
   } else {
@@ -97,12 +97,52 @@ module::GradientTarget GradientBuffer::open(std::size_t member,
                                             at::IntArrayRef shape,
                                             at::ScalarType type,
                                             bool exchanged) {
+  call_back(member);
   if (!local_.defined()) open_local(exchanged);
   if (local_.scalar_type() != type) return {};
-  const layout::Range place = segment_.place(member);
   const bool is_new = !contributed_[member];
   contributed_[member] = true;
-  return {local_.narrow(0, place.begin, place.size).view(shape), is_new};
+  return {place_of(member, shape), is_new};
+}
+
+at::Tensor GradientBuffer::place_of(std::size_t member, at::IntArrayRef shape) const {
+  const layout::Range place = segment_.place(member);
+  return local_.narrow(0, place.begin, place.size).view(shape);
+}
+
+module::EarlyGradientPtr GradientBuffer::lend(std::size_t member,
+                                              at::IntArrayRef shape,
+                                              at::ScalarType type,
+                                              bool exchanged) {
+  const at::NoGradGuard no_grad;
+  const auto lent = lent_.find(member);
+  if (contributed_[member] || (lent != lent_.end() && lent->second.lock())) return {};
+  if (!local_.defined()) open_local(exchanged);
+  if (local_.scalar_type() != type) return {};
+  auto gradient =
+      c10::make_intrusive<module::EarlyGradient>(place_of(member, shape), /*in_place=*/true);
+  lent_.insert_or_assign(member, c10::weak_intrusive_ptr<module::EarlyGradient>(gradient));
+  return gradient;
+}
+
+bool GradientBuffer::settle(std::size_t member, const module::EarlyGradient& gradient) {
+  const auto lent = lent_.find(member);
+  if (lent == lent_.end() || lent->second.lock().get() != &gradient) return false;
+  lent_.erase(lent);
+  contributed_[member] = true;
+  return true;
+}
+
+/// Takes the place back; who has it keeps a copy.
+void GradientBuffer::call_back(std::size_t member) {
+  const auto lent = lent_.find(member);
+  if (lent == lent_.end()) return;
+  if (const auto gradient = lent->second.lock()) gradient->move_out();
+  lent_.erase(lent);
+}
+
+void GradientBuffer::call_back_all() {
+  while (!lent_.empty()) call_back(lent_.begin()->first);
 }
 
 bool GradientBuffer::has_any() const {
@@ -119,6 +159,7 @@ void GradientBuffer::fill_missing() {
 
 GradientFlight GradientBuffer::start_exchange() {
   const at::NoGradGuard no_grad;
+  call_back_all();
   fill_missing();
   take_lasting();
   GradientFlight flight;
@@ -180,6 +221,7 @@ void GradientBuffer::forget_result() {
 }
 
 void GradientBuffer::forget_local() {
+  call_back_all();
   local_.reset();
   local_charges_.clear();
   std::fill(contributed_.begin(), contributed_.end(), false);

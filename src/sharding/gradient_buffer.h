@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,6 +51,16 @@ class GradientBuffer {
                                             at::IntArrayRef shape,
                                             at::ScalarType type,
                                             bool exchanged);
+  /// Returns a parameter's place for a gradient that is there before backward; null if the place is
+  /// taken, or the sum is kept in another type. Whatever needs the place before settle() makes the
+  /// other keep a copy.
+  [[nodiscard]] module::EarlyGradientPtr lend(std::size_t member,
+                                              at::IntArrayRef shape,
+                                              at::ScalarType type,
+                                              bool exchanged);
+  /// Counts what was lent as this pass's gradient; returns false if it is not in its place any
+  /// more.
+  [[nodiscard]] bool settle(std::size_t member, const module::EarlyGradient& gradient);
   /// Tells whether the local sum has something of a parameter.
   [[nodiscard]] bool has(std::size_t member) const { return contributed_[member]; }
   [[nodiscard]] bool has_any() const;
@@ -68,6 +79,9 @@ class GradientBuffer {
 
  private:
   void open_local(bool exchanged);
+  [[nodiscard]] at::Tensor place_of(std::size_t member, at::IntArrayRef shape) const;
+  void call_back(std::size_t member);
+  void call_back_all();
   void take_lasting();
   void release_lasting();
   void clear_gaps(const at::Tensor& whole) const;
@@ -88,6 +102,8 @@ class GradientBuffer {
   at::Tensor local_;
   std::vector<memory::Charge> local_charges_;
   std::vector<bool> contributed_;
+  /// What is lent, by parameter; gone where the pass was dropped.
+  std::map<std::size_t, c10::weak_intrusive_ptr<module::EarlyGradient>> lent_;
   memory::Charge charge_;
 };
 

@@ -35,6 +35,8 @@ class AfterHook final : public autograd::FunctionPostHook, public module::Gradie
     return outputs;
   }
   module::GradientTarget open(at::ScalarType type) override { return listener_.open(type); }
+  module::EarlyGradientPtr lend(at::ScalarType type) override { return listener_.lend(type); }
+  bool settle(const module::EarlyGradient& gradient) override { return listener_.settle(gradient); }
 
  private:
   GradientListener listener_;

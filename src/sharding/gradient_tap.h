@@ -22,6 +22,9 @@ struct GradientListener {
   std::function<void()> after;
   /// A layer wants to write it; see module::GradientSink.
   std::function<module::GradientTarget(at::ScalarType)> open;
+  /// A layer has it before backward, and says in backward that it was meant.
+  std::function<module::EarlyGradientPtr(at::ScalarType)> lend;
+  std::function<bool(const module::EarlyGradient&)> settle;
 };
 
 /// Listens while it lives.

@@ -78,6 +78,19 @@ module::GradientTarget Reducer::open(std::size_t parameter, at::ScalarType type)
       place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging_);
 }
 
+module::EarlyGradientPtr Reducer::lend(std::size_t parameter, at::ScalarType type) {
+  const GradientPlace& place = places_[parameter];
+  // Exchanges of a pass that failed may still be at the memory.
+  begin_pass();
+  return buffer_of(place).lend(
+      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging_);
+}
+
+bool Reducer::settle(std::size_t parameter, const module::EarlyGradient& gradient) {
+  const GradientPlace& place = places_[parameter];
+  return buffer_of(place).settle(place.member, gradient);
+}
+
 void Reducer::complete(std::size_t parameter) {
   const GradientPlace& place = places_[parameter];
   // Once more in this pass: nested passes do that.

@@ -38,6 +38,8 @@ class Reducer {
   void add(std::size_t parameter, const at::Tensor& gradient);
   /// Returns where a layer can do that itself; see module::GradientSink.
   [[nodiscard]] module::GradientTarget open(std::size_t parameter, at::ScalarType type);
+  [[nodiscard]] module::EarlyGradientPtr lend(std::size_t parameter, at::ScalarType type);
+  [[nodiscard]] bool settle(std::size_t parameter, const module::EarlyGradient& gradient);
   /// Says that a parameter's gradient of this pass, if it has one, is complete.
   void complete(std::size_t parameter);
   /// Ends a pass: exchanges what is left and waits for everything. Throws Error that names the

@@ -1,7 +1,7 @@
 #include "sheaf/train/step.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/full.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,38 +28,30 @@ std::int64_t num_passes(const data::Batch& batch, int ranks, std::int64_t micro_
   return (share + micro_batch - 1) / micro_batch;
 }
 
-}  // namespace
-
-BatchTotals count_batch(const data::Batch& batch, int stop_signal, const comm::Group& group) {
-  const std::int64_t targets = (batch.targets != nn::kIgnoredTarget).sum().item<std::int64_t>();
-  const std::uint64_t hash = data::sample_hash(batch.samples, batch.first_sample);
-  const at::Tensor counts = at::tensor({targets,
-                                        std::bit_cast<std::int64_t>(hash),
-                                        std::int64_t{stop_signal},
-                                        std::int64_t{stop_signal != 0}},
-                                       at::TensorOptions().dtype(at::kLong))
-                                .to(batch.targets.device());
-  group.all_reduce(counts, {.purpose = comm::Purpose::control}).wait();
-  const at::Tensor result = counts.cpu();
-  const auto asked = result[3].item<std::int64_t>();
-  return {
-      .targets = result[0].item<std::int64_t>(),
-      .sample_hash = std::bit_cast<std::uint64_t>(result[1].item<std::int64_t>()),
-      // Whoever is asked is asked by the same signal, as a rule; a mean is one of them otherwise.
-      .stop_signal =
-          static_cast<int>(result[2].item<std::int64_t>() / std::max<std::int64_t>(asked, 1))};
+double checked(double norm, std::int64_t step) {
+  if (std::isfinite(norm)) return norm;
+  throw Error(fmt::format(
+      "the gradients of step {} have norm {}: a lower learning rate or a longer warm-up may help",
+      step + 1,
+      norm));
 }
+
+}  // namespace
 
 TrainStep::TrainStep(StepParts parts, const StepOptions& options)
     : parts_(std::move(parts)), options_(options) {}
 
-StepResult TrainStep::run(const data::Batch& batch,
-                          const BatchTotals& totals,
-                          std::int64_t step,
-                          PhaseClock& clock) {
-  StepResult result;
+StepResult TrainStep::run(const data::Batch& batch, std::int64_t step, PhaseClock& clock) {
+  start(batch, step, clock);
+  return finish();
+}
+
+void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& clock) {
+  started_ = {.step = step, .result = {}, .counts = count(batch)};
+  StepResult& result = started_.result;
   at::Tensor loss_sum;
-  const double scale = 1.0 / static_cast<double>(std::max<std::int64_t>(totals.targets, 1));
+  const at::Tensor scale =
+      started_.counts[0].clamp_min(1).to(at::kDouble).reciprocal().to(at::kFloat);
   const std::int64_t passes = num_passes(batch, parts_.group.size(), options_.micro_batch);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     std::optional<sharding::NoSyncScope> local;
@@ -73,12 +65,39 @@ StepResult TrainStep::run(const data::Batch& batch,
   result.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step);
   result.skipped = parts_.scaler && !parts_.scaler->unscale();
   if (!result.skipped) {
-    result.gradient_norm = clip(step);
+    if (options_.clip > 0) started_.gradient_norm = parts_.state.clip_gradients(options_.clip);
     parts_.optimizer->step(result.learning_rate_factor);
   }
-  result.loss = mean_loss(loss_sum, totals.targets);
+  started_.outcome = outcome(loss_sum);
   clock.mark(Phase::optimizer);
+}
+
+StepResult TrainStep::finish() {
+  StepResult result = started_.result;
+  const at::Tensor counts = started_.counts.cpu();
+  result.targets = counts[0].item<std::int64_t>();
+  result.sample_hash = std::bit_cast<std::uint64_t>(counts[1].item<std::int64_t>());
+  if (started_.gradient_norm.defined()) {
+    result.gradient_norm = checked(started_.gradient_norm.item<double>(), started_.step);
+  }
+  const at::Tensor outcome = started_.outcome.cpu();
+  result.loss =
+      outcome[0].item<double>() / static_cast<double>(std::max<std::int64_t>(result.targets, 1));
+  // Whoever is asked is asked by the same signal, as a rule; a mean is one of them otherwise.
+  const double asked = std::max(outcome[2].item<double>(), 1.0);
+  result.stop_signal = static_cast<int>(outcome[1].item<double>() / asked);
   return result;
+}
+
+/// What all ranks have to know of the global batch: targets that count, and its hash.
+at::Tensor TrainStep::count(const data::Batch& batch) const {
+  const std::uint64_t hash = data::sample_hash(batch.samples, batch.first_sample);
+  // Filled, not copied from the host: a copy would wait.
+  const at::Tensor counts =
+      at::full({2}, std::bit_cast<std::int64_t>(hash), batch.targets.options().dtype(at::kLong));
+  counts[0].copy_((batch.targets != nn::kIgnoredTarget).sum());
+  parts_.group.all_reduce(counts, {.purpose = comm::Purpose::control}).wait();
+  return counts;
 }
 
 at::Tensor TrainStep::forward(const data::Batch& batch,
@@ -92,26 +111,19 @@ at::Tensor TrainStep::forward(const data::Batch& batch,
                         pass);
 }
 
-void TrainStep::backward(const at::Tensor& loss, double scale) const {
+void TrainStep::backward(const at::Tensor& loss, const at::Tensor& scale) const {
   const at::Tensor scaled = loss * scale;
   (parts_.scaler ? parts_.scaler->scale(scaled) : scaled).backward();
 }
 
-std::optional<double> TrainStep::clip(std::int64_t step) const {
-  if (options_.clip <= 0) return std::nullopt;
-  const double norm = parts_.state.clip_gradients(options_.clip).item<double>();
-  if (std::isfinite(norm)) return norm;
-  // Before they reach the weights, which could then be saved.
-  throw Error(fmt::format(
-      "the gradients of step {} have norm {}: a lower learning rate or a longer warm-up may help",
-      step + 1,
-      norm));
-}
-
-double TrainStep::mean_loss(const at::Tensor& sum, std::int64_t targets) const {
-  const at::Tensor total = sum.to(at::kDouble);
-  parts_.group.all_reduce(total, {.purpose = comm::Purpose::loss}).wait();
-  return total.item<double>() / static_cast<double>(std::max<std::int64_t>(targets, 1));
+/// Sums over ranks: the loss, the signals that ask to stop, and how many are asked.
+at::Tensor TrainStep::outcome(const at::Tensor& loss_sum) const {
+  const int signal = parts_.stop_signal ? parts_.stop_signal() : 0;
+  const at::Tensor sums = at::full({3}, signal != 0, loss_sum.options().dtype(at::kDouble));
+  sums[0].copy_(loss_sum);
+  sums[1].fill_(signal);
+  parts_.group.all_reduce(sums, {.purpose = comm::Purpose::loss}).wait();
+  return sums;
 }
 
 }  // namespace sheaf::train

@@ -39,15 +39,17 @@ data::Loader make_loader(const RunOptions& options,
            .workers = options.data.workers,
            .prefetch = options.data.prefetch,
            .device = parts.device,
+           .copy_ahead = options.data.copy_ahead,
            .start = start}};
 }
 
-TrainStep make_step(const RunOptions& options, const Assembly& parts) {
+TrainStep make_step(const RunOptions& options, const Assembly& parts, const Hooks& hooks) {
   return {{.model = parts.model,
            .state = parts.state,
            .optimizer = parts.optimizer,
            .group = parts.mesh.world(),
-           .scaler = parts.scaler},
+           .scaler = parts.scaler,
+           .stop_signal = hooks.stop_signal},
           {.schedule = parts.plan.schedule,
            .micro_batch = parts.plan.micro_batch,
            .clip = options.optimizer.clip,
@@ -65,7 +67,7 @@ class Trainer {
         info_(describe_run(options, parts_)),
         progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
         clock_(parts_.device, world),
-        step_(make_step(options, parts_)) {}
+        step_(make_step(options, parts_, hooks)) {}
 
   Summary run() {
     restore();
@@ -91,26 +93,26 @@ class Trainer {
                                     .price_per_hour = options_.log.price_per_hour});
   }
 
-  /// Returns false, without a step, where a rank was asked to stop.
+  /// Returns false where a rank was asked to stop.
   bool take_step(data::Loader& loader) {
     const Clock::time_point began = Clock::now();
     clock_.start();
     const data::Batch batch = loader.next();
     clock_.mark(Phase::data_wait);
-    const int signal = hooks_.stop_signal ? hooks_.stop_signal() : 0;
-    const BatchTotals totals = count_batch(batch, signal, world_);
-    if (totals.stop_signal != 0) {
-      summary_.signal = totals.stop_signal;
-      summary_.interrupted = "interrupted by " + signal_name(totals.stop_signal);
-      return false;
-    }
-    const StepResult result = step_.run(batch, totals, progress_.step, clock_);
+    const StepResult result = step_.run(batch, progress_.step, clock_);
     const PhaseTimes phases = clock_.finish();
     ++progress_.step;
     progress_.position = batch.next;
     epoch_ = batch.position.epoch;
     epoch_ended_ = batch.next.epoch > batch.position.epoch;
-    record(result, batch, totals, {phases, Clock::now() - began});
+    record(result, batch, {phases, Clock::now() - began});
+    return !interrupted_by(result.stop_signal);
+  }
+
+  bool interrupted_by(int signal) {
+    if (signal == 0 || progress_.step == parts_.plan.steps) return false;
+    summary_.signal = signal;
+    summary_.interrupted = "interrupted by " + signal_name(signal);
     return true;
   }
 
@@ -119,10 +121,7 @@ class Trainer {
     Seconds step;
   };
 
-  void record(const StepResult& result,
-              const data::Batch& batch,
-              const BatchTotals& totals,
-              const Times& times) {
+  void record(const StepResult& result, const data::Batch& batch, const Times& times) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
     if (!std::isfinite(result.loss)) {
       throw Error(fmt::format(
@@ -137,8 +136,8 @@ class Trainer {
                           .loss = result.loss,
                           .learning_rate = rate,
                           .gradient_norm = result.gradient_norm,
-                          .items = totals.targets,
-                          .sample_hash = totals.sample_hash,
+                          .items = result.targets,
+                          .sample_hash = result.sample_hash,
                           .time = times.step,
                           .phases = times.phases,
                           .memory = measure_memory(parts_.device),

@@ -60,6 +60,35 @@ TEST(Prefetcher, RethrowsInTurnAndFromThenOn) {
   EXPECT_THROW((void)prefetcher.take(), std::runtime_error);
 }
 
+TEST(Prefetcher, GivesNothingWhileTheNextBatchIsBeingMade) {
+  std::latch may_end(1);
+  Prefetcher prefetcher(
+      [&](std::int64_t number) {
+        if (number == 1) may_end.wait();
+        return numbered(number);
+      },
+      2,
+      3);
+  EXPECT_EQ(prefetcher.take().first_sample, 0);
+  EXPECT_FALSE(prefetcher.take_if_ready());
+  may_end.count_down();
+  EXPECT_EQ(prefetcher.take().first_sample, 1);
+}
+
+TEST(Prefetcher, GivesWhatIsReadyInOrder) {
+  Prefetcher prefetcher(numbered, 2, 3);
+  for (std::int64_t i = 0; i < 100;) {
+    if (const auto batch = prefetcher.take_if_ready()) EXPECT_EQ(batch->first_sample, i++);
+  }
+}
+
+TEST(Prefetcher, LeavesErrorsToWhoWaits) {
+  Prefetcher prefetcher([](std::int64_t) -> Batch { throw std::runtime_error("none"); }, 1, 1);
+  EXPECT_THROW((void)prefetcher.take(), std::runtime_error);
+  EXPECT_FALSE(prefetcher.take_if_ready());
+  EXPECT_THROW((void)prefetcher.take(), std::runtime_error);
+}
+
 TEST(Prefetcher, EndsWhileBatchesAreBeingMade) {
   for (int i = 0; i < 200; ++i) {
     Prefetcher prefetcher(numbered, 3, 2);

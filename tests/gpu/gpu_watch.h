@@ -17,6 +17,9 @@ class NoHostWaiting {
 
 /// Lets all work on the GPU end.
 void finish_gpu_work();
+/// Gives the current stream a kernel that does nothing for about a second, and does not wait for
+/// it.
+void keep_gpu_busy();
 
 struct GpuMemory {
   std::int64_t allocated = 0;

@@ -6,6 +6,7 @@ namespace sheaf::testing {
 NoHostWaiting::NoHostWaiting() = default;
 NoHostWaiting::~NoHostWaiting() = default;
 void finish_gpu_work() {}
+void keep_gpu_busy() {}
 GpuMemory gpu_memory_now() { return {}; }
 void reset_gpu_peak() {}
 

@@ -18,6 +18,7 @@ std::span<const Role> all_roles() {
                                      Role{"long_run", &long_run_role},
                                      Role{"no_waiting", &no_waiting_role},
                                      Role{"trainer", &trainer_role},
+                                     Role{"step", &step_role},
                                      Role{"loss_curve", &loss_curve_role}};
   return kRoles;
 }

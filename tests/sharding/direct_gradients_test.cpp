@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sheaf/comm/init.h"
+#include "sheaf/memory/cpu_usage.h"
 #include "sheaf/module/gradient_sink.h"
 #include "sheaf/nn/embedding.h"
 #include "sheaf/nn/linear.h"
@@ -135,6 +136,67 @@ TEST_P(DirectGradients, ChosenGradientsAreReturnedAndTouchNothing) {
   expect_close(values, step_alone());
 }
 
+/// What is left of a step when the gradients of `take_passes` are in the model.
+template <class TakePasses>
+std::vector<at::Tensor> step_after(Stage stage, const TakePasses& take_passes) {
+  Tied model;
+  const auto state = shard(model, {.group = comm::init(), .stage = stage});
+  optim::Sgd optimizer(state.slots(), {.learning_rate = 0.1});
+  take_passes(model, state);
+  optimizer.step();
+  std::vector<at::Tensor> values;
+  for (const auto& [name, value] : state.gather_full()) values.push_back(value);
+  return values;
+}
+
+TEST_P(DirectGradients, StayWhenOthersAreClearedBeforeBackward) {
+  const auto values = step_after(GetParam(), [](Tied& model, sharding::State state) {
+    model.forward(tokens(), targets()).backward();
+    const at::Tensor loss = model.forward(tokens(), targets());
+    state.zero_gradients();
+    loss.backward();
+  });
+  expect_close(values, step_alone());
+}
+
+TEST_P(DirectGradients, AddUpWhenForwardsComeFirst) {
+  for (const bool turned : {false, true}) {
+    const auto values = step_after(GetParam(), [&](Tied& model, const sharding::State&) {
+      at::Tensor first = model.forward(tokens(), targets());
+      at::Tensor second = model.forward(tokens(), targets());
+      if (turned) std::swap(first, second);
+      first.backward();
+      second.backward();
+    });
+    expect_close(values, step_alone(2));
+  }
+}
+
+TEST_P(DirectGradients, AddUpWhenAGraphIsUsedTwice) {
+  const auto values = step_after(GetParam(), [](Tied& model, const sharding::State&) {
+    const at::Tensor loss = model.forward(tokens(), targets());
+    loss.backward({}, /*retain_graph=*/true);
+    loss.backward();
+  });
+  expect_close(values, step_alone(2));
+}
+
+TEST_P(DirectGradients, AreNotThoseOfAForwardThatWasDropped) {
+  const auto values = step_after(GetParam(), [](Tied& model, const sharding::State&) {
+    static_cast<void>(model.forward(tokens(), targets()));
+    model.forward(tokens(), targets()).backward();
+  });
+  expect_close(values, step_alone());
+}
+
+TEST_P(DirectGradients, ComeFromALossThatIsScaled) {
+  const auto values = step_after(GetParam(), [](Tied& model, const sharding::State&) {
+    (model.forward(tokens(), targets()) * 0.25).backward();
+    (model.forward(tokens(), targets()) * 0.75).backward();
+  });
+  expect_close(values, step_alone());
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages,
                          DirectGradients,
                          ::testing::Values(Stage::ddp, Stage::zero1, Stage::zero2, Stage::zero3),
@@ -163,6 +225,27 @@ TEST(DirectGradientMemory, IsThatOfTheEngine) {
       shard(model, {.group = comm::init(), .stage = Stage::ddp, .find_unused = true});
   WritesSevens::apply(model.bias).sum().backward();
   EXPECT_TRUE(model.bias.grad().equal(at::full({8}, 7.0)));
+}
+
+/// A head alone, whose gradient is much larger than all the rest.
+struct Head : torch::nn::Module {
+  Head() { table = register_parameter("table", at::randn({4096, 64})); }
+  at::Tensor forward(const at::Tensor& x) {
+    return nn::linear_cross_entropy(x, table, at::arange(8), {.chunk_rows = 1});
+  }
+  at::Tensor table;
+};
+
+TEST(DirectGradientMemory, IsUsedByTheLossItself) {
+  memory::count_cpu_tensors();
+  Head head;
+  const auto state = shard(head, {.group = comm::init(), .stage = Stage::ddp});
+  const at::Tensor x = at::randn({8, 64});
+  const std::int64_t before = memory::cpu_usage().current.count;
+  memory::reset_cpu_peak();
+  head.forward(x).backward();
+  EXPECT_LT(memory::cpu_usage().peak.count - before,
+            static_cast<std::int64_t>(head.table.nbytes()) / 4);
 }
 
 TEST(DirectGradientMemory, IsNotThereWithoutAnEngine) {

@@ -8,4 +8,7 @@ namespace sheaf::testing {
 /// every precision.
 void trainer_role(const RoleContext& context);
 
+/// From the batch to the optimizer, the host gives the GPU a step of the trainer without waiting.
+void step_role(const RoleContext& context);
+
 }  // namespace sheaf::testing

@@ -57,8 +57,8 @@ TEST(Trainer, EndsAllRanksWhenOneIsAsked) {
   comm::run_ranks(2, [&](const comm::Group& world) {
     int asked = 0;
     Hooks hooks{.sinks = {recorder}};
-    // Rank 1 is asked to stop before its fourth step, rank 0 never is.
-    hooks.stop_signal = [&] { return world.rank() == 1 && ++asked > 3 ? SIGTERM : 0; };
+    // Rank 1 is asked to stop in its third step, which is finished; rank 0 never is.
+    hooks.stop_signal = [&] { return world.rank() == 1 && ++asked == 3 ? SIGTERM : 0; };
     const Summary summary = train::run(options, world, hooks);
     EXPECT_EQ(summary.steps, 3);
     EXPECT_EQ(summary.signal, SIGTERM);
@@ -66,6 +66,18 @@ TEST(Trainer, EndsAllRanksWhenOneIsAsked) {
   });
   EXPECT_THAT(recorder->steps, SizeIs(3));
   EXPECT_THAT(recorder->ended, SizeIs(1));
+}
+
+TEST(Trainer, IsNotInterruptedInItsLastStep) {
+  const RunOptions options = small_run();
+  comm::run_ranks(2, [&](const comm::Group& world) {
+    std::int64_t asked = 0;
+    Hooks hooks;
+    hooks.stop_signal = [&] { return ++asked == options.train.steps ? SIGTERM : 0; };
+    const Summary summary = train::run(options, world, hooks);
+    EXPECT_EQ(summary.steps, options.train.steps);
+    EXPECT_EQ(summary.interrupted, "");
+  });
 }
 
 class SavingAfterTwo final : public Checkpointer {

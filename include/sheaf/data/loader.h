@@ -43,6 +43,9 @@ struct LoaderOptions {
   int prefetch = 2;
   /// Where batches go; for CUDA through page-locked memory, without waiting.
   at::Device device = at::kCPU;
+  /// For CUDA: the next batch is copied, on a stream of its own, while the caller computes with the
+  /// last one; takes the memory of one batch more. Needs workers.
+  bool copy_ahead = true;
   Position start = {};
 };
 

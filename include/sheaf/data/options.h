@@ -29,6 +29,8 @@ struct DataOptions {
   int workers = 1;
   /// Batches made ahead.
   int prefetch = 2;
+  /// For CUDA: copies the next batch while a step runs.
+  bool copy_ahead = true;
   /// Whether each epoch has an order of its own.
   bool shuffle = true;
 };
@@ -69,6 +71,7 @@ void describe(Fields& field, DataOptions& options) {
         "threads that make batches; 0: the training thread",
         between(0, 64));
   field("prefetch", options.prefetch, "batches made ahead", between(1, 1024));
+  field("copy_ahead", options.copy_ahead, "on a GPU: copy the next batch while a step runs");
   field("shuffle", options.shuffle, "a new order of samples in each epoch");
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <cstddef>
+#include <utility>
 
 namespace sheaf::module {
 
@@ -16,6 +19,29 @@ struct GradientTarget {
   explicit operator bool() const { return memory.defined(); }
 };
 
+/// A parameter's gradient that a layer has computed before backward, in the memory where it belongs
+/// if that could be had. Whoever needs that memory first moves it out. A capsule, so that a layer's
+/// context can keep it.
+class EarlyGradient final : public torch::CustomClassHolder {
+ public:
+  EarlyGradient(at::Tensor values, bool in_place)
+      : values_(std::move(values)), in_place_(in_place) {}
+
+  /// Shaped as the parameter; undefined when it has been taken.
+  [[nodiscard]] const at::Tensor& values() const { return values_; }
+  [[nodiscard]] bool in_place() const { return in_place_; }
+  /// Gives the memory back and keeps a copy.
+  void move_out();
+  /// Returns the values, which are not here any more.
+  [[nodiscard]] at::Tensor take() { return std::exchange(values_, {}); }
+
+ private:
+  at::Tensor values_;
+  bool in_place_;
+};
+
+using EarlyGradientPtr = c10::intrusive_ptr<EarlyGradient>;
+
 /// Takes the gradients of one parameter from layers that can write them where they belong, so that
 /// nothing is copied. Who wants to be it adds a hook to the parameter's gradient accumulator (see
 /// LibTorch's Node::add_post_hook) that is a GradientSink as well.
@@ -24,6 +50,10 @@ class GradientSink {
   virtual ~GradientSink() = default;
   /// Returns memory of `type`, or nothing. What is returned will be filled right away.
   virtual GradientTarget open(at::ScalarType type) = 0;
+  /// Returns memory of `type` for a gradient that is computed before backward, or null.
+  virtual EarlyGradientPtr lend(at::ScalarType type) = 0;
+  /// Counts an early gradient, in backward, as given. Returns false if it is not in place any more.
+  virtual bool settle(const EarlyGradient& gradient) = 0;
 };
 
 /// For layers, in the backward of a torch::autograd::Function: returns where the gradient of its
@@ -31,5 +61,15 @@ class GradientSink {
 /// undefined. Gives nothing where others want to see the gradient: in passes that compute chosen
 /// gradients or higher derivatives, and where the parameter has hooks of the user's.
 [[nodiscard]] GradientTarget open_gradient(std::size_t input, at::ScalarType type);
+
+/// For layers, in forward: returns room for the gradient of a parameter that the layer computes
+/// right away, or null where there is none, or others want to see the gradient.
+[[nodiscard]] EarlyGradientPtr lend_gradient(const at::Tensor& parameter, at::ScalarType type);
+
+/// For layers, in backward: counts an early gradient of tensor argument number `input` as given,
+/// and returns it, still in its place, for a last change. The gradient that the layer then returns
+/// must be undefined. Returns an undefined tensor where it has to go another way; the layer has it
+/// all the same.
+[[nodiscard]] at::Tensor settle_gradient(std::size_t input, EarlyGradient& gradient);
 
 }  // namespace sheaf::module

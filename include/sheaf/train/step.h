@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,8 @@ struct StepParts {
   comm::Group group;
   /// For fp16.
   std::shared_ptr<sharding::LossScaler> scaler = nullptr;
+  /// Returns the signal that asks this rank to stop, 0 where none does; may be empty.
+  std::function<int()> stop_signal = {};
 };
 
 struct StepOptions {
@@ -37,8 +40,12 @@ struct StepOptions {
   std::uint64_t seed = 0;
 };
 
-/// What all ranks have to know of a global batch before they compute.
-struct BatchTotals {
+struct StepResult {
+  /// Mean over all targets of the global batch.
+  double loss = 0;
+  std::optional<double> gradient_norm;
+  double learning_rate_factor = 1;
+  bool skipped = false;
   /// Targets that count, of all ranks.
   std::int64_t targets = 0;
   /// See data::sample_hash.
@@ -47,19 +54,6 @@ struct BatchTotals {
   int stop_signal = 0;
 };
 
-struct StepResult {
-  /// Mean over all targets of the global batch.
-  double loss = 0;
-  std::optional<double> gradient_norm;
-  double learning_rate_factor = 1;
-  bool skipped = false;
-};
-
-/// Counts a batch over all ranks, in one small exchange.
-[[nodiscard]] BatchTotals count_batch(const data::Batch& batch,
-                                      int stop_signal,
-                                      const comm::Group& group);
-
 /// Takes one optimizer step. Every rank makes the same number of passes, empty ones where it has
 /// fewer samples; the loss is the mean over the targets of all ranks together, so that neither
 /// ranks nor micro-batches change it.
@@ -67,23 +61,36 @@ class TrainStep {
  public:
   TrainStep(StepParts parts, const StepOptions& options);
 
-  /// `step` counts from 0 and decides the learning rate and the dropout. Throws Error, with the
-  /// weights as they were, if the norm of the gradients is not a number.
-  StepResult run(const data::Batch& batch,
-                 const BatchTotals& totals,
-                 std::int64_t step,
-                 PhaseClock& clock);
+  /// start() and finish(). `step` counts from 0 and decides the learning rate and the dropout.
+  StepResult run(const data::Batch& batch, std::int64_t step, PhaseClock& clock);
+
+  /// Gives all of a step to the device, which may still be at it when this returns: the host waits
+  /// for nothing, except with a loss scaler, which has to know whether to skip.
+  void start(const data::Batch& batch, std::int64_t step, PhaseClock& clock);
+  /// Waits for the step and returns what came of it. Throws Error if the norm of the gradients is
+  /// not a number; the weights have been stepped with it and are lost.
+  [[nodiscard]] StepResult finish();
 
  private:
+  /// A step on its way; what it will tell is still on the device.
+  struct Started {
+    std::int64_t step = 0;
+    StepResult result;
+    at::Tensor counts;
+    at::Tensor gradient_norm;
+    at::Tensor outcome;
+  };
+
+  [[nodiscard]] at::Tensor count(const data::Batch& batch) const;
   [[nodiscard]] at::Tensor forward(const data::Batch& batch,
                                    std::int64_t begin,
                                    std::int64_t step) const;
-  void backward(const at::Tensor& loss, double scale) const;
-  [[nodiscard]] std::optional<double> clip(std::int64_t step) const;
-  [[nodiscard]] double mean_loss(const at::Tensor& sum, std::int64_t targets) const;
+  void backward(const at::Tensor& loss, const at::Tensor& scale) const;
+  [[nodiscard]] at::Tensor outcome(const at::Tensor& loss_sum) const;
 
   StepParts parts_;
   StepOptions options_;
+  Started started_;
 };
 
 }  // namespace sheaf::train

@@ -16,7 +16,7 @@ namespace {
 // Slots begin small, since some groups only exchange a few numbers, and grow with what goes through
 // them; beyond the largest, data goes in several turns.
 constexpr std::size_t kSmallestSlot = std::size_t{64} << 10;
-constexpr std::size_t kLargestSlot = std::size_t{16} << 20;
+constexpr std::size_t kLargestSlot = std::size_t{32} << 20;
 
 }  // namespace
 
