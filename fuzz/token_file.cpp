@@ -14,6 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::int64_t count = files.info().tokens;
     std::vector<std::int64_t> tokens(static_cast<std::size_t>(count));
     files.tokens(0, count, tokens.data());
+    static_cast<void>(files.document_starts(count / 2, count - count / 2));
+    static_cast<void>(files.document_starts(0, count));
     files.files().front().verify();
   } catch (const sheaf::UsageError&) {
     return 0;

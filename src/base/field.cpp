@@ -169,15 +169,16 @@ void with_path(const std::string& path, const Action& action) {
 }  // namespace
 
 std::string_view kind_name(FieldKind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {"boolean",
-                                                      "integer",
-                                                      "number",
-                                                      "text",
-                                                      "size",
-                                                      "time",
-                                                      "choice",
-                                                      "list of texts",
-                                                      "list of integers"};
+  constexpr std::array<std::string_view, 10> kNames = {"boolean",
+                                                       "integer",
+                                                       "number",
+                                                       "text",
+                                                       "size",
+                                                       "time",
+                                                       "choice",
+                                                       "list of texts",
+                                                       "list of integers",
+                                                       "list of numbers"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -191,22 +192,23 @@ Field::Field(std::string path, FieldMember member, std::string help, FieldLimit 
 FieldKind Field::kind() const {
   using enum FieldKind;
   constexpr std::array kKinds = {
-      boolean, integer, integer, number, text, size, time, choice, texts, integers};
+      boolean, integer, integer, number, text, size, time, choice, texts, integers, numbers};
   static_assert(kKinds.size() == std::variant_size_v<FieldMember>);
   return kKinds.at(member_.index());
 }
 
 std::string Field::expected() const {
   if (const auto* member = std::get_if<EnumMember>(&member_)) return join_or(own_names(*member));
-  constexpr std::array<std::string_view, 9> kExpected = {kExpectedBool,
-                                                         "an integer",
-                                                         kExpectedNumber,
-                                                         "a text",
-                                                         "a size such as 64MiB or 1.5GiB",
-                                                         "a time such as 30s or 5min",
-                                                         "",
-                                                         "a list of texts",
-                                                         "a list of integers"};
+  constexpr std::array<std::string_view, 10> kExpected = {kExpectedBool,
+                                                          "an integer",
+                                                          kExpectedNumber,
+                                                          "a text",
+                                                          "a size such as 64MiB or 1.5GiB",
+                                                          "a time such as 30s or 5min",
+                                                          "",
+                                                          "a list of texts",
+                                                          "a list of integers",
+                                                          "a list of numbers"};
   return std::string(kExpected.at(static_cast<std::size_t>(kind())));
 }
 

@@ -58,6 +58,13 @@ bool is_list_of(const toml::node& node) {
   return items != nullptr && (items->empty() || items->is_homogeneous<Item>());
 }
 
+// Numbers may be written with a point or without one.
+bool is_list_of_numbers(const toml::node& node) {
+  const auto* items = node.as_array();
+  if (items == nullptr) return false;
+  return std::ranges::all_of(*items, [](const toml::node& item) { return item.is_number(); });
+}
+
 bool fits(FieldKind kind, const toml::node& node) {
   switch (kind) {
     case FieldKind::boolean:
@@ -76,6 +83,8 @@ bool fits(FieldKind kind, const toml::node& node) {
       return is_list_of<std::string>(node);
     case FieldKind::integers:
       return is_list_of<std::int64_t>(node);
+    case FieldKind::numbers:
+      return is_list_of_numbers(node);
   }
   return false;
 }

@@ -38,16 +38,16 @@ std::string take_value(std::span<const std::string> tokens, std::size_t& at, con
 }
 
 std::string_view placeholder(FieldKind kind) {
-  constexpr std::array<std::string_view, 9> kTexts = {
-      "", " N", " X", " TEXT", " SIZE", " TIME", " NAME", " A,B,...", " N,N,..."};
+  constexpr std::array<std::string_view, 10> kTexts = {
+      "", " N", " X", " TEXT", " SIZE", " TIME", " NAME", " A,B,...", " N,N,...", " X,X,..."};
   return kTexts.at(static_cast<std::size_t>(kind));
 }
 
 std::string help_line(const Field& field) {
   const std::string allowed = field.allowed();
-  const bool is_plain_flag = field.default_literal() == "false";
-  const bool has_default = !is_plain_flag && field.default_literal() != "\"\"";
-  std::string notes = has_default ? "default " + field.default_literal() : "";
+  const std::string& usual = field.default_literal();
+  const bool has_default = usual != "false" && usual != "\"\"" && usual != "[]";
+  std::string notes = has_default ? "default " + usual : "";
   if (!allowed.empty()) notes += (notes.empty() ? "" : "; ") + allowed;
   return notes.empty() ? field.help() : fmt::format("{} ({})", field.help(), notes);
 }

@@ -53,19 +53,17 @@ Digits::Digits(const std::string& images_path, const std::string& labels_path)
   }
 }
 
-std::pair<at::Tensor, at::Tensor> Digits::make_batch(std::int64_t count) const {
-  return {at::empty({count, kSide, kSide}, at::kByte), at::empty({count}, at::kLong)};
+Rows Digits::make_batch(std::int64_t count) const {
+  return {.inputs = at::empty({count, kSide, kSide}, at::kByte),
+          .targets = at::empty({count}, at::kLong)};
 }
 
-void Digits::fill(std::int64_t index,
-                  std::int64_t row,
-                  const at::Tensor& inputs,
-                  const at::Tensor& targets) const {
-  TORCH_INTERNAL_ASSERT(index >= 0 && index < size() && row >= 0 && row < inputs.size(0));
-  std::memcpy(inputs.mutable_data_ptr<std::uint8_t>() + row * kPixels,
+void Digits::fill(std::int64_t index, std::int64_t row, const Rows& rows) const {
+  TORCH_INTERNAL_ASSERT(index >= 0 && index < size() && row >= 0 && row < rows.inputs.size(0));
+  std::memcpy(rows.inputs.mutable_data_ptr<std::uint8_t>() + row * kPixels,
               images_.data() + index * kPixels,
               kPixels);
-  targets.mutable_data_ptr<std::int64_t>()[row] =
+  rows.targets.mutable_data_ptr<std::int64_t>()[row] =
       std::to_integer<std::int64_t>(labels_[static_cast<std::size_t>(index)]);
 }
 

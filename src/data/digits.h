@@ -23,11 +23,8 @@ class Digits final : public Dataset {
     return static_cast<std::int64_t>(labels_.size());
   }
   [[nodiscard]] std::int64_t targets_per_sample() const override { return 1; }
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> make_batch(std::int64_t count) const override;
-  void fill(std::int64_t index,
-            std::int64_t row,
-            const at::Tensor& inputs,
-            const at::Tensor& targets) const override;
+  [[nodiscard]] Rows make_batch(std::int64_t count) const override;
+  void fill(std::int64_t index, std::int64_t row, const Rows& rows) const override;
 
  private:
   std::vector<std::byte> images_;

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "data/epoch_plan.h"
@@ -51,7 +50,7 @@ struct Loader::Impl {
   Impl(std::shared_ptr<const Dataset> set, const LoaderOptions& asked)
       : dataset(std::move(set)),
         options(asked),
-        order(checked(dataset, asked).size(), asked.seed, asked.shuffle),
+        order(checked(dataset, asked).parts(), asked.seed, asked.shuffle),
         plan(plan_from(*dataset, asked, asked.start)) {
     start_workers();
   }
@@ -79,13 +78,16 @@ struct Loader::Impl {
                 .global_samples = samples,
                 .position = position,
                 .next = plan.after(position, samples)};
-    make_rows(share.count, batch);
+    const Rows rows = make_rows(share.count);
     batch.samples.reserve(static_cast<std::size_t>(share.count));
     for (std::int64_t row = 0; row < share.count; ++row) {
       const Position place = plan.after(position, share.first + row);
       batch.samples.push_back(order.at(place.epoch, place.done));
-      dataset->fill(batch.samples.back(), row, batch.inputs, batch.targets);
+      dataset->fill(batch.samples.back(), row, rows);
     }
+    batch.inputs = rows.inputs;
+    batch.targets = rows.targets;
+    batch.positions = rows.positions;
     return batch;
   }
 
@@ -101,13 +103,15 @@ struct Loader::Impl {
   }
 
   /// Makes empty tensors; for CUDA in page-locked memory, so that the copy need not wait.
-  void make_rows(std::int64_t count, Batch& batch) const {
-    std::tie(batch.inputs, batch.targets) = dataset->make_batch(count);
-    if (!options.device.is_cuda()) return;
+  [[nodiscard]] Rows make_rows(std::int64_t count) const {
+    Rows rows = dataset->make_batch(count);
+    if (!options.device.is_cuda()) return rows;
     const c10::DeviceGuard guard(options.device);
-    for (at::Tensor* tensor : {&batch.inputs, &batch.targets}) {
+    for (at::Tensor* tensor : {&rows.inputs, &rows.targets, &rows.positions}) {
+      if (!tensor->defined()) continue;
       *tensor = at::empty_like(*tensor, tensor->options().pinned_memory(true));
     }
+    return rows;
   }
 
   std::shared_ptr<const Dataset> dataset;

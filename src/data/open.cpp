@@ -1,178 +1,39 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <utility>
 
 #include "base/quoting.h"
-#include "data/byte_source.h"
 #include "data/digits.h"
+#include "data/joined_data.h"
 #include "data/packed_text.h"
-#include "data/random_source.h"
+#include "data/text_sources.h"
 #include "sheaf/base/error.h"
-#include "sheaf/data/byte_tokenizer.h"
-#include "sheaf/data/embedded_corpus.h"
+#include "sheaf/data/interleaving.h"
 #include "sheaf/data/options.h"
-#include "sheaf/data/stories.h"
-#include "sheaf/data/token_files.h"
-#include "sheaf/data/tokenizer.h"
 
 namespace sheaf::data {
 namespace {
 
-// Stories are made once and kept; each takes a byte per token.
-constexpr std::int64_t kMostStories = std::int64_t{1} << 34;
-constexpr std::int64_t kLargestVocabulary = (std::int64_t{1} << 31) - 1;
-
-class TokenFileSource final : public TokenSource {
- public:
-  explicit TokenFileSource(TokenFiles files) : files_(std::move(files)) {}
-  [[nodiscard]] std::int64_t size() const override { return files_.info().tokens; }
-  void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const override {
-    files_.tokens(begin, count, out);
-  }
-
- private:
-  TokenFiles files_;
-};
-
-/// Tokens that are all in memory.
-class EncodedSource final : public TokenSource {
- public:
-  explicit EncodedSource(std::vector<std::int64_t> tokens) : tokens_(std::move(tokens)) {}
-  [[nodiscard]] std::int64_t size() const override {
-    return static_cast<std::int64_t>(tokens_.size());
-  }
-  void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const override {
-    std::copy_n(tokens_.begin() + begin, count, out);
-  }
-
- private:
-  std::vector<std::int64_t> tokens_;
-};
-
-/// A source and what else is known of it.
-struct Text {
-  std::shared_ptr<const TokenSource> source;
-  std::string name;
-  std::int64_t vocabulary = ByteTokenizer::kVocabulary;
-  std::shared_ptr<const Tokenizer> tokenizer = std::make_shared<ByteTokenizer>();
-  /// Of token files: that of the tokenizer that made them.
-  std::uint64_t tokenizer_hash = 0;
-};
-
-bool is_bytes(const DataOptions& options) {
-  return options.tokenizer.empty() || options.tokenizer == "bytes";
-}
-
-std::shared_ptr<const Tokenizer> tokenizer_of(const DataOptions& options) {
+/// Returns what `open` returns, and puts a name before what it refuses.
+template <class Open>
+auto with_name(const std::string& name, const Open& open) {
   try {
-    return open_tokenizer(options.tokenizer);
+    return open();
   } catch (const Error& error) {
-    std::rethrow_exception(error.with_prefix("data.tokenizer: "));
+    std::rethrow_exception(error.with_prefix(name + ": "));
   }
 }
 
-/// A text that is in memory: byte by byte, or by the tokenizer that the options name.
-Text encoded(const DataOptions& options, std::string name, std::string_view text) {
-  const auto tokenizer = tokenizer_of(options);
-  auto source = std::make_shared<EncodedSource>(tokenizer->encode(text));
-  return {.source = std::move(source),
-          .name = std::move(name),
-          .vocabulary = tokenizer->vocabulary(),
-          .tokenizer = tokenizer};
-}
-
-Text open_embedded(const DataOptions& options) {
-  constexpr const char* kName = "embedded text (tinyshakespeare)";
-  if (!is_bytes(options)) return encoded(options, kName, embedded_corpus());
-  return {.source = std::make_shared<ByteSource>(embedded_corpus()), .name = kName};
-}
-
-Text open_random(const DataOptions& options, const DataRequest& request) {
-  if (request.vocabulary < 1 || request.vocabulary > kLargestVocabulary) {
-    throw UsageError(
-        fmt::format("data.source random needs a vocabulary between 1 and {} from the model, got {}",
-                    kLargestVocabulary,
-                    request.vocabulary));
-  }
-  return {.source = std::make_shared<RandomSource>(options.size, request.vocabulary, request.seed),
-          .name = "random tokens",
-          .vocabulary = request.vocabulary,
-          .tokenizer = nullptr};
-}
-
-Text open_stories(const DataOptions& options, const DataRequest& request) {
-  if (options.size > kMostStories) {
-    throw UsageError(
-        fmt::format("data.size of stories must be at most {}, got {}: for more, use "
-                    "data.source random or a token file",
-                    kMostStories,
-                    options.size));
-  }
-  std::string text = stories(request.seed, options.size);
-  if (!is_bytes(options)) return encoded(options, "stories", text);
-  return {.source = std::make_shared<ByteSource>(std::move(text)), .name = "stories"};
-}
-
-Text open_tokens(const std::string& path) {
-  TokenFiles files(path);
-  const TokenFileInfo info = files.info();
-  Text text{.name = files.files().size() == 1
-                        ? "token file " + path
-                        : fmt::format("{} token files in {}", files.files().size(), path),
-            .vocabulary = info.vocabulary,
-            .tokenizer_hash = info.tokenizer_hash};
-  if (info.tokenizer_hash != text.tokenizer->hash()) text.tokenizer = nullptr;
-  text.source = std::make_shared<TokenFileSource>(std::move(files));
-  return text;
-}
-
-/// Gives token files the tokenizer that the options name, if it is the one that made them.
-Text with_tokenizer(Text text, const DataOptions& options) {
-  if (options.tokenizer.empty()) return text;
-  text.tokenizer = tokenizer_of(options);
-  if (text.tokenizer->hash() == text.tokenizer_hash) return text;
-  throw UsageError(fmt::format(
-      "data.tokenizer is not what made data.path: its hash is {:016x}, that of {} is {:016x}",
-      text.tokenizer->hash(),
-      text.name,
-      text.tokenizer_hash));
-}
-
-/// Runs `open` on data.path and puts the option's name before what it refuses.
-template <class Result>
-Result with_path(const DataOptions& options,
-                 const std::function<Result(const std::string&)>& open) {
-  if (options.path.empty()) {
-    throw UsageError(
-        fmt::format("data.path is empty, but data.source {} needs {}",
-                    enum_name(options.source),
-                    options.source == Source::mnist
-                        ? "a folder of IDX files: make one with './dev data mnist'"
-                        : "a token file, or a folder of them: make one with 'sheaf data "
-                          "pack'"));
-  }
-  try {
-    return open(options.path);
-  } catch (const Error& error) {
-    std::rethrow_exception(error.with_prefix("data.path: "));
-  }
-}
-
-Text open_text(const DataOptions& options, const DataRequest& request) {
-  switch (options.source) {
-    case Source::random:
-      return open_random(options, request);
-    case Source::stories:
-      return open_stories(options, request);
-    case Source::tokens:
-      return with_tokenizer(with_path<Text>(options, open_tokens), options);
-    default:
-      return open_embedded(options);
-  }
+const std::string& path_of(const DataOptions& options) {
+  if (!options.path.empty()) return options.path;
+  throw UsageError(fmt::format("data.path is empty, but data.source {} needs {}",
+                               enum_name(options.source),
+                               options.source == Source::mnist
+                                   ? "a folder of IDX files: make one with './dev data mnist'"
+                                   : "a token file, or a folder of them: make one with 'sheaf data "
+                                     "pack'"));
 }
 
 void check_text(const Text& text, const DataRequest& request) {
@@ -195,9 +56,9 @@ std::string left_out_of(const PackedText& text) {
 }
 
 Data pack(Text text, double evaluation_part, std::int64_t context) {
-  const std::int64_t tokens = text.source->size();
+  const std::int64_t tokens = text.tokens.source->size();
   const auto [training, evaluation] = split_tokens(tokens, evaluation_part, context);
-  const auto train = std::make_shared<PackedText>(text.source, training, context);
+  const auto train = std::make_shared<PackedText>(text.tokens, training, context);
   Data data{.training = train,
             .info = {.vocabulary = text.vocabulary},
             .tokenizer = std::move(text.tokenizer)};
@@ -208,11 +69,93 @@ Data pack(Text text, double evaluation_part, std::int64_t context) {
                                       context,
                                       left_out_of(*train));
   if (evaluation.count > 0) {
-    const auto judged = std::make_shared<PackedText>(text.source, evaluation, context);
+    const auto judged = std::make_shared<PackedText>(text.tokens, evaluation, context);
     data.evaluation = judged;
     data.info.description +=
         fmt::format(", {} for evaluation{}", judged->size(), left_out_of(*judged));
   }
+  return data;
+}
+
+/// Says what a mix is made of, with the part of the samples that each source has.
+std::string describe_mix(const std::vector<DataPart>& parts,
+                         const std::vector<std::string>& descriptions) {
+  double sum = 0;
+  for (const DataPart& part : parts) sum += part.weight;
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("{}{:.1f} % from {}",
+                        text.empty() ? "" : "; ",
+                        100 * parts[i].weight / sum,
+                        descriptions[i]);
+  }
+  return text;
+}
+
+void check_paths(const DataOptions& options) {
+  const auto& paths = options.paths;
+  const auto& weights = options.weights;
+  if (paths.empty() && weights.empty()) return;
+  if (options.source != Source::tokens) {
+    throw UsageError(fmt::format("data.paths and data.weights are for data.source tokens, got {}",
+                                 enum_name(options.source)));
+  }
+  if (paths.empty()) {
+    throw UsageError(
+        "data.weights says how often each of data.paths is drawn from, but data.paths is empty");
+  }
+  if (!options.path.empty()) {
+    throw UsageError(
+        fmt::format("data.path and data.paths cannot both be given, got {} and {} more",
+                    in_quotes(options.path),
+                    paths.size()));
+  }
+  if (weights.empty()) return;
+  if (weights.size() != paths.size()) {
+    throw UsageError(
+        fmt::format("data.weights must have a number for each of the {} data.paths, got {}",
+                    paths.size(),
+                    weights.size()));
+  }
+  static_cast<void>(with_name("data.weights", [&] { return Interleaving(weights); }));
+}
+
+void require_same_tokenizer(const Text& first, const Text& other) {
+  if (first.vocabulary == other.vocabulary && first.tokenizer_hash == other.tokenizer_hash) return;
+  throw UsageError(
+      fmt::format("{} is of another tokenizer than {}: pack all with one", other.name, first.name));
+}
+
+std::vector<Text> open_texts(const DataOptions& options) {
+  std::vector<Text> texts;
+  for (const std::string& path : options.paths) {
+    Text text = with_name("data.paths", [&] { return open_token_text(path, options.boundaries); });
+    texts.push_back(with_tokenizer(std::move(text), options));
+    require_same_tokenizer(texts.front(), texts.back());
+  }
+  return texts;
+}
+
+/// Several texts, each with its own part for evaluation, drawn from by their weights.
+Data pack_all(std::vector<Text> texts, const DataOptions& options, const DataRequest& request) {
+  std::vector<std::shared_ptr<const Dataset>> training;
+  std::vector<std::shared_ptr<const Dataset>> evaluation;
+  std::vector<std::string> descriptions;
+  Data data;
+  for (Text& text : texts) {
+    check_text(text, request);
+    const std::string name = text.name;
+    data = with_name(
+        name, [&] { return pack(std::move(text), options.evaluation_part, request.context); });
+    training.push_back(data.training);
+    if (data.evaluation) evaluation.push_back(data.evaluation);
+    descriptions.push_back(data.info.description);
+  }
+  data.training = std::make_shared<JoinedData>(std::move(training), options.weights);
+  if (!evaluation.empty()) {
+    data.evaluation = std::make_shared<JoinedData>(std::move(evaluation), std::vector<double>());
+  }
+  data.info.description = describe_mix(data.training->parts(), descriptions);
   return data;
 }
 
@@ -234,9 +177,7 @@ Data open_digits(const std::string& folder) {
   return data;
 }
 
-}  // namespace
-
-Data open(const DataOptions& options, const DataRequest& request) {
+void check(const DataOptions& options) {
   if (!(options.evaluation_part >= 0 && options.evaluation_part <= 0.9)) {
     throw UsageError(fmt::format("data.evaluation_part must be between 0 and 0.9, got {}",
                                  options.evaluation_part));
@@ -250,10 +191,38 @@ Data open(const DataOptions& options, const DataRequest& request) {
                                  enum_name(options.source),
                                  in_quotes(options.tokenizer)));
   }
-  if (options.source == Source::mnist) return with_path<Data>(options, open_digits);
+  if (options.boundaries && options.source == Source::mnist) {
+    throw UsageError(
+        "data.boundaries needs documents, and data.source mnist has none: set it to false");
+  }
+  check_paths(options);
+}
+
+Text open_text(const DataOptions& options, const DataRequest& request) {
+  if (options.source != Source::tokens) return open_made_text(options, request);
+  const std::string& path = path_of(options);
+  Text text = with_name("data.path", [&] { return open_token_text(path, options.boundaries); });
+  return with_tokenizer(std::move(text), options);
+}
+
+Data open_packed(const DataOptions& options, const DataRequest& request) {
+  if (!options.paths.empty()) return pack_all(open_texts(options), options, request);
   Text text = open_text(options, request);
   check_text(text, request);
   return pack(std::move(text), options.evaluation_part, request.context);
+}
+
+}  // namespace
+
+Data open(const DataOptions& options, const DataRequest& request) {
+  check(options);
+  if (options.source == Source::mnist) {
+    const std::string& folder = path_of(options);
+    return with_name("data.path", [&] { return open_digits(folder); });
+  }
+  Data data = open_packed(options, request);
+  if (options.boundaries) data.info.description += "; documents are kept apart";
+  return data;
 }
 
 }  // namespace sheaf::data

@@ -34,13 +34,32 @@ std::uint64_t moved(std::uint64_t value, std::uint64_t count, std::uint64_t othe
   return value < count ? value : value - count;
 }
 
+std::vector<double> weights_of(std::span<const DataPart> parts) {
+  std::vector<double> weights;
+  weights.reserve(parts.size());
+  for (const DataPart& part : parts) weights.push_back(part.weight);
+  return weights;
+}
+
 }  // namespace
 
 Order::Order(std::int64_t size, std::uint64_t seed, bool shuffle)
-    : size_(size), seed_(seed), shuffle_(shuffle), rows_(1), columns_(1) {
-  if (size < 1) throw UsageError(fmt::format("an order needs at least 1 sample, got {}", size));
-  columns_ = number_of_columns(size);
-  rows_ = (static_cast<std::uint64_t>(size) + columns_ - 1) / columns_;
+    : Order(std::array{DataPart{.size = size}}, seed, shuffle) {}
+
+Order::Order(std::span<const DataPart> parts, std::uint64_t seed, bool shuffle)
+    : shuffle_(shuffle), interleaving_(weights_of(parts)) {
+  for (const auto& [size, weight] : parts) {
+    if (size < 1) throw UsageError(fmt::format("an order needs at least 1 sample, got {}", size));
+    const std::uint64_t columns = number_of_columns(size);
+    // The first part is shuffled as it would be alone.
+    const std::uint64_t own_seed = parts_.empty() ? seed : mix(~seed, parts_.size());
+    parts_.push_back({.first = size_,
+                      .size = size,
+                      .seed = own_seed,
+                      .rows = (static_cast<std::uint64_t>(size) + columns - 1) / columns,
+                      .columns = columns});
+    size_ += size;
+  }
 }
 
 std::int64_t Order::at(std::int64_t epoch, std::int64_t index) const {
@@ -48,21 +67,27 @@ std::int64_t Order::at(std::int64_t epoch, std::int64_t index) const {
     throw UsageError(fmt::format(
         "an epoch has the places 0 to {}, got place {} of epoch {}", size_ - 1, index, epoch));
   }
-  if (!shuffle_) return index;
+  const auto [source, number] = interleaving_.at(epoch * size_ + index);
+  const Part& part = parts_[source];
+  const std::int64_t place = number % part.size;
+  return part.first + (shuffle_ ? part.shuffled(number / part.size, place) : place);
+}
+
+std::int64_t Order::Part::shuffled(std::int64_t epoch, std::int64_t index) const {
   std::array<std::uint64_t, 2 * kRounds> keys{};
-  const std::uint64_t key = mix(seed_, static_cast<std::uint64_t>(epoch));
+  const std::uint64_t key = mix(seed, static_cast<std::uint64_t>(epoch));
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = mix(key, i);
 
   auto cell = static_cast<std::uint64_t>(index);
   do {
-    std::uint64_t row = cell / columns_;
-    std::uint64_t column = cell % columns_;
+    std::uint64_t row = cell / columns;
+    std::uint64_t column = cell % columns;
     for (std::size_t i = 0; i < keys.size(); i += 2) {
-      row = moved(row, rows_, mix(keys[i], column));
-      column = moved(column, columns_, mix(keys[i + 1], row));
+      row = moved(row, rows, mix(keys[i], column));
+      column = moved(column, columns, mix(keys[i + 1], row));
     }
-    cell = row * columns_ + column;
-  } while (cell >= static_cast<std::uint64_t>(size_));
+    cell = row * columns + column;
+  } while (cell >= static_cast<std::uint64_t>(size));
   return static_cast<std::int64_t>(cell);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "sheaf/base/error.h"
@@ -33,31 +34,43 @@ TokenSplit split_tokens(std::int64_t tokens, double part, std::int64_t context) 
   return {.training = {0, tokens - kept}, .evaluation = {tokens - kept, kept}};
 }
 
-PackedText::PackedText(std::shared_ptr<const TokenSource> source,
-                       TokenRange range,
-                       std::int64_t context)
-    : source_(std::move(source)),
+PackedText::PackedText(DocumentTokens tokens, TokenRange range, std::int64_t context)
+    : tokens_(std::move(tokens)),
       range_(range),
       context_(context),
       size_((range.count - 1) / context) {
   TORCH_INTERNAL_ASSERT(size_ > 0);
 }
 
-std::pair<at::Tensor, at::Tensor> PackedText::make_batch(std::int64_t count) const {
-  return {at::empty({count, context_}, at::kLong), at::empty({count, context_}, at::kLong)};
+Rows PackedText::make_batch(std::int64_t count) const {
+  const auto make = [&] { return at::empty({count, context_}, at::kLong); };
+  return {
+      .inputs = make(), .targets = make(), .positions = tokens_.documents ? make() : at::Tensor()};
 }
 
-void PackedText::fill(std::int64_t index,
-                      std::int64_t row,
-                      const at::Tensor& inputs,
-                      const at::Tensor& targets) const {
-  TORCH_INTERNAL_ASSERT(index >= 0 && index < size_ && row >= 0 && row < inputs.size(0));
-  auto* input = inputs.mutable_data_ptr<std::int64_t>() + row * context_;
-  auto* target = targets.mutable_data_ptr<std::int64_t>() + row * context_;
+void PackedText::fill(std::int64_t index, std::int64_t row, const Rows& rows) const {
+  TORCH_INTERNAL_ASSERT(index >= 0 && index < size_ && row >= 0 && row < rows.inputs.size(0));
+  const auto row_of = [&](const at::Tensor& all) {
+    return all.mutable_data_ptr<std::int64_t>() + row * context_;
+  };
+  auto* input = row_of(rows.inputs);
+  auto* target = row_of(rows.targets);
   const std::int64_t begin = range_.begin + index * context_;
-  source_->read(begin, context_, input);
+  tokens_.source->read(begin, context_, input);
   std::copy(input + 1, input + context_, target);
-  source_->read(begin + context_, 1, target + context_ - 1);
+  tokens_.source->read(begin + context_, 1, target + context_ - 1);
+  if (tokens_.documents) cut(begin, row_of(rows.positions), target);
+}
+
+void PackedText::cut(std::int64_t begin, std::int64_t* positions, std::int64_t* targets) const {
+  std::int64_t first = 0;
+  for (const std::int64_t start : tokens_.documents->starts_in(begin + 1, context_)) {
+    const std::int64_t end = start - begin;
+    targets[end - 1] = kIgnoredTarget;
+    std::iota(positions + first, positions + end, std::int64_t{0});
+    first = end;
+  }
+  std::iota(positions + first, positions + context_, std::int64_t{0});
 }
 
 }  // namespace sheaf::data

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "sheaf/base/error.h"
 
@@ -50,6 +51,28 @@ void require_same(const TokenFileInfo& first, const TokenFileInfo& other, const 
   throw UsageError("a token file is of another tokenizer than the first of its folder: " + path);
 }
 
+/// Returns the tokens of [begin, end) that begin a document of a file, each once: an empty document
+/// begins where the next one does. The first token always does, as no document goes on in the next
+/// file.
+std::vector<std::int64_t> starts_between(const TokenFile& file,
+                                         std::int64_t begin,
+                                         std::int64_t end,
+                                         const std::string& path) {
+  std::vector<std::int64_t> starts;
+  if (begin == 0 && end > 0) starts.push_back(0);
+  const auto all = file.document_starts();
+  const auto first = std::lower_bound(all.begin(), all.end(), static_cast<std::uint64_t>(begin));
+  for (const std::uint64_t each : std::span(first, all.end())) {
+    if (each >= static_cast<std::uint64_t>(end)) break;
+    const auto start = static_cast<std::int64_t>(each);
+    if (start < (starts.empty() ? begin : starts.back())) {
+      throw UsageError("the documents of a token file do not follow one another: " + path);
+    }
+    if (starts.empty() || start > starts.back()) starts.push_back(start);
+  }
+  return starts;
+}
+
 }  // namespace
 
 std::string shard_name(std::int64_t index, std::int64_t count) {
@@ -75,13 +98,20 @@ TokenFiles::TokenFiles(const std::string& path) {
   info_.checksum = first.checksum;
 }
 
+void TokenFiles::require(std::int64_t begin, std::int64_t count) const {
+  if (begin >= 0 && count >= 0 && begin <= info_.tokens && count <= info_.tokens - begin) return;
+  throw UsageError(fmt::format(
+      "there are {} tokens, but {} from {} on were asked for", info_.tokens, count, begin));
+}
+
+std::size_t TokenFiles::file_of(std::int64_t token) const {
+  return static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), token) -
+                                  starts_.begin() - 1);
+}
+
 void TokenFiles::tokens(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
-  if (begin < 0 || count < 0 || begin > info_.tokens || count > info_.tokens - begin) {
-    throw UsageError(fmt::format(
-        "there are {} tokens, but {} from {} on were asked for", info_.tokens, count, begin));
-  }
-  auto file = static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), begin) -
-                                       starts_.begin() - 1);
+  require(begin, count);
+  std::size_t file = file_of(begin);
   while (count > 0) {
     const std::int64_t at = begin - starts_[file];
     const std::int64_t some = std::min(count, files_[file].info().tokens - at);
@@ -91,6 +121,21 @@ void TokenFiles::tokens(std::int64_t begin, std::int64_t count, std::int64_t* ou
     out += some;
     ++file;
   }
+}
+
+std::vector<std::int64_t> TokenFiles::document_starts(std::int64_t begin,
+                                                      std::int64_t count) const {
+  require(begin, count);
+  std::vector<std::int64_t> starts;
+  const std::int64_t end = begin + count;
+  for (std::size_t file = file_of(begin); file < files_.size() && starts_[file] < end; ++file) {
+    const std::int64_t from = std::max<std::int64_t>(begin - starts_[file], 0);
+    const std::int64_t to = std::min(end - starts_[file], files_[file].info().tokens);
+    for (const std::int64_t start : starts_between(files_[file], from, to, paths_[file])) {
+      starts.push_back(starts_[file] + start);
+    }
+  }
+  return starts;
 }
 
 }  // namespace sheaf::data

@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <array>
 #include <utility>
 
 namespace sheaf::data {
@@ -21,14 +22,20 @@ Upload::~Upload() {
 void Upload::start(Batch batch) {
   TORCH_INTERNAL_ASSERT(!moving_);
   const c10::Stream user = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
-  // Memory of the user's stream, so that whoever drops a batch needs to know nothing of this one.
-  const at::Tensor inputs = at::empty_like(batch.inputs, at::TensorOptions().device(device_));
-  const at::Tensor targets = at::empty_like(batch.targets, at::TensorOptions().device(device_));
+  const std::array tensors{&batch.inputs, &batch.targets, &batch.positions};
+  std::array<at::Tensor, tensors.size()> rooms;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    // Memory of the user's stream, so that whoever drops a batch needs to know nothing of this one.
+    if (tensors[i]->defined()) {
+      rooms[i] = at::empty_like(*tensors[i], at::TensorOptions().device(device_));
+    }
+  }
   c10::Event free(device_.type());
   free.record(user);
   free.block(stream_);
-  batch.inputs = copy(batch.inputs, inputs);
-  batch.targets = copy(batch.targets, targets);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (rooms[i].defined()) *tensors[i] = copy(*tensors[i], rooms[i]);
+  }
   c10::Event done(device_.type());
   done.record(stream_);
   moving_.emplace(Moving{.batch = std::move(batch), .user = user, .done = std::move(done)});

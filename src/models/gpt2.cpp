@@ -24,6 +24,13 @@ std::int64_t site_number(std::int64_t block, BlockSite site) {
   return kEmbeddingSite + block * kSitesPerBlock + static_cast<std::int64_t>(site);
 }
 
+/// What a block needs besides its input. Passed as a copy: a block may be run again after the
+/// model's own call has ended.
+struct BlockPass {
+  nn::Documents documents;
+  nn::Randomness random;
+};
+
 // Residual projections start smaller, so that the sum over all of them does not grow with depth.
 double residual_deviation(const Shape& shape) {
   return kInitialDeviation / std::sqrt(2.0 * static_cast<double>(shape.layers));
@@ -50,15 +57,16 @@ class Gpt2Attention final : public torch::nn::Module {
     register_module("c_proj", c_proj_);
   }
 
-  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
+  at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
     const std::vector<at::Tensor> parts = c_attn_->forward(x).chunk(3, -1);
-    const at::Tensor mixed =
-        nn::attention(split_heads(parts[0], heads_),
-                      split_heads(parts[1], heads_),
-                      split_heads(parts[2], heads_),
-                      {.dropout = site_if(is_training(), weights_site_), .random = random});
+    const at::Tensor mixed = nn::attention(split_heads(parts[0], heads_),
+                                           split_heads(parts[1], heads_),
+                                           split_heads(parts[2], heads_),
+                                           {.dropout = site_if(is_training(), weights_site_),
+                                            .random = pass.random,
+                                            .documents = pass.documents});
     return nn::dropout(
-        c_proj_->forward(join_heads(mixed)), site_if(is_training(), output_site_), random);
+        c_proj_->forward(join_heads(mixed)), site_if(is_training(), output_site_), pass.random);
   }
 
  private:
@@ -103,9 +111,9 @@ class Gpt2Block final : public torch::nn::Module {
     register_module("mlp", mlp_);
   }
 
-  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
-    const at::Tensor y = x + sheaf::forward(*attn_, ln_1_->forward(x), nn::Randomness(random));
-    return y + sheaf::forward(*mlp_, ln_2_->forward(y), nn::Randomness(random));
+  at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
+    const at::Tensor y = x + sheaf::forward(*attn_, ln_1_->forward(x), BlockPass(pass));
+    return y + sheaf::forward(*mlp_, ln_2_->forward(y), nn::Randomness(pass.random));
   }
 
  private:
@@ -137,12 +145,16 @@ class Gpt2 final : public Model {
                      const at::Tensor& targets,
                      const Pass& pass) override {
     check_texts(inputs, targets, shape_);
-    const at::Tensor positions = wpe_->weight.narrow(0, 0, inputs.size(1));
+    check_positions(inputs, pass.positions);
+    const at::Tensor positions = pass.positions.defined()
+                                     ? wpe_->forward(pass.positions)
+                                     : wpe_->weight.narrow(0, 0, inputs.size(1));
     at::Tensor x = nn::dropout(wte_->forward(inputs) + positions,
                                site_if(is_training(), {shape_.dropout, kEmbeddingSite}),
                                pass.random);
-    // A copy of what is random goes along: a block may be run again after this call has ended.
-    for (const auto& block : blocks_) x = sheaf::forward(*block, x, nn::Randomness(pass.random));
+    const BlockPass block_pass{.documents = nn::documents_for(pass.positions, x),
+                               .random = pass.random};
+    for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
     const at::Tensor part = part_for_head(x, targets, pass.logits);
     return loss_or_logits(ln_f_->forward(part), wte_->weight, targets);
   }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 #include "sheaf/nn/linear_cross_entropy.h"
@@ -17,17 +19,25 @@ std::string describe(const at::Tensor& tensor) {
       "{} [{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
 }
 
-void check_tokens(const at::Tensor& inputs, std::int64_t vocabulary) {
-  if (!inputs.is_cpu() || inputs.numel() == 0) return;
-  const auto [low, high] = at::aminmax(inputs);
+/// Returns a number that is not between 0 and `count` - 1. Only on the CPU: elsewhere that would
+/// mean to wait.
+std::optional<std::int64_t> outside(const at::Tensor& numbers, std::int64_t count) {
+  if (!numbers.is_cpu() || numbers.numel() == 0) return std::nullopt;
+  const auto [low, high] = at::aminmax(numbers);
   const auto lowest = low.item<std::int64_t>();
   const auto highest = high.item<std::int64_t>();
-  if (lowest >= 0 && highest < vocabulary) return;
+  if (lowest >= 0 && highest < count) return std::nullopt;
+  return lowest < 0 ? lowest : highest;
+}
+
+void check_tokens(const at::Tensor& inputs, std::int64_t vocabulary) {
+  const auto wrong = outside(inputs, vocabulary);
+  if (!wrong) return;
   throw UsageError(
       fmt::format("tokens of a model with vocabulary {} must be between 0 and {}, got {}",
                   vocabulary,
                   vocabulary - 1,
-                  lowest < 0 ? lowest : highest));
+                  *wrong));
 }
 
 }  // namespace
@@ -53,6 +63,21 @@ void check_texts(const at::Tensor& inputs, const at::Tensor& targets, const Shap
                                  describe(targets)));
   }
   check_tokens(inputs, shape.vocabulary);
+}
+
+void check_positions(const at::Tensor& inputs, const at::Tensor& positions) {
+  if (!positions.defined()) return;
+  if (positions.sizes() != inputs.sizes() || positions.scalar_type() != at::kLong) {
+    throw UsageError(fmt::format("positions must be int64 in the shape of the inputs {}, got {}",
+                                 describe(inputs),
+                                 describe(positions)));
+  }
+  if (const auto wrong = outside(positions, inputs.size(1))) {
+    throw UsageError(fmt::format("positions in texts of {} tokens must be between 0 and {}, got {}",
+                                 inputs.size(1),
+                                 inputs.size(1) - 1,
+                                 *wrong));
+  }
 }
 
 at::Tensor part_for_head(const at::Tensor& x, const at::Tensor& targets, Logits logits) {

@@ -13,6 +13,10 @@ namespace sheaf::models {
 /// have their shape. On the CPU tokens are checked, too; elsewhere that would mean to wait.
 void check_texts(const at::Tensor& inputs, const at::Tensor& targets, const Shape& shape);
 
+/// Throws UsageError unless positions, where defined, have the shape of the inputs and, on the CPU,
+/// are places in texts of that length.
+void check_positions(const at::Tensor& inputs, const at::Tensor& positions);
+
 /// Returns the part of [texts, length, width] that the head needs: all of it for a loss and for all
 /// logits, else [texts, width] of the last tokens.
 [[nodiscard]] at::Tensor part_for_head(const at::Tensor& x,

@@ -19,6 +19,7 @@ namespace {
 /// model's own call has ended.
 struct BlockPass {
   nn::RotaryTable rotary;
+  nn::Documents documents;
   nn::Randomness random;
 };
 
@@ -51,8 +52,12 @@ class LlamaAttention final : public torch::nn::Module {
       q = nn::rotate(q, pass.rotary);
       k = nn::rotate(k, pass.rotary);
     }
-    const at::Tensor mixed =
-        nn::attention(q, k, v, {.dropout = site_if(is_training(), site_), .random = pass.random});
+    const at::Tensor mixed = nn::attention(q,
+                                           k,
+                                           v,
+                                           {.dropout = site_if(is_training(), site_),
+                                            .random = pass.random,
+                                            .documents = pass.documents});
     return o_proj_->forward(join_heads(mixed));
   }
 
@@ -139,9 +144,11 @@ class Llama final : public Model {
                      const at::Tensor& targets,
                      const Pass& pass) override {
     check_texts(inputs, targets, shape_);
-    const BlockPass block_pass{.rotary = rotary_.table(inputs.size(1), inputs.device()),
-                               .random = pass.random};
+    check_positions(inputs, pass.positions);
     at::Tensor x = embed_tokens_->forward(inputs);
+    const BlockPass block_pass{.rotary = rotary_for(inputs, pass.positions),
+                               .documents = nn::documents_for(pass.positions, x),
+                               .random = pass.random};
     for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
     const at::Tensor part = part_for_head(x, targets, pass.logits);
     return loss_or_logits(norm_->forward(part), head_weight(), targets);
@@ -153,6 +160,11 @@ class Llama final : public Model {
   }
 
  private:
+  [[nodiscard]] nn::RotaryTable rotary_for(const at::Tensor& inputs, const at::Tensor& positions) {
+    const nn::RotaryTable table = rotary_.table(inputs.size(1), inputs.device());
+    return positions.defined() ? nn::rows_at(table, positions) : table;
+  }
+
   [[nodiscard]] const at::Tensor& head_weight() const {
     return lm_head_ ? lm_head_->weight : embed_tokens_->weight;
   }

@@ -35,9 +35,32 @@ void check_shapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)
       fmt::streamed(v.sizes())));
 }
 
+void check_documents(const at::Tensor& q, const Documents& documents) {
+  const at::Tensor& positions = documents.positions;
+  if (!positions.defined()) return;
+  const bool fits = positions.dim() == 2 && positions.size(0) == q.size(0) &&
+                    positions.size(1) == q.size(2) && positions.scalar_type() == at::kLong &&
+                    positions.device() == q.device();
+  if (fits) return;
+  throw UsageError(
+      fmt::format("attention needs positions of documents as int64 [batch, length] beside q of {} "
+                  "on {}, got {} {} on {}",
+                  fmt::streamed(q.sizes()),
+                  q.device().str(),
+                  c10::toString(positions.scalar_type()),
+                  fmt::streamed(positions.sizes()),
+                  positions.device().str()));
+}
+
 /// Returns `x` with each head repeated until there are `num_heads`.
 at::Tensor with_heads(const at::Tensor& x, std::int64_t num_heads) {
   return x.size(1) == num_heads ? x : x.repeat_interleave(num_heads / x.size(1), 1);
+}
+
+at::Tensor mask_for(const at::Tensor& q, const AttentionOptions& options) {
+  const auto& [positions, causal_mask] = options.documents;
+  if (options.causal && causal_mask.defined()) return causal_mask.to(q.scalar_type());
+  return document_mask(positions, options.causal, q.scalar_type());
 }
 
 /// Makes all weights, so that each can be dropped by its place.
@@ -48,12 +71,23 @@ at::Tensor explicit_attention(const at::Tensor& q,
   const std::int64_t length = q.size(2);
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
   at::Tensor scores = at::matmul(q * scale, with_heads(k, q.size(1)).transpose(-1, -2));
-  if (options.causal) {
+  if (options.documents.defined()) {
+    scores = scores + mask_for(q, options);
+  } else if (options.causal) {
     const at::Tensor later = at::ones({length, length}, q.options().dtype(at::kBool)).triu(1);
     scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
   }
   const at::Tensor weights = scores.softmax(-1);
   return at::matmul(dropout(weights, options.dropout, options.random), with_heads(v, q.size(1)));
+}
+
+/// Heads of keys and values are repeated: with a mask, ATen's fused kernels cannot share them.
+at::Tensor masked_attention(const at::Tensor& q,
+                            const at::Tensor& k,
+                            const at::Tensor& v,
+                            const AttentionOptions& options) {
+  return at::scaled_dot_product_attention(
+      q, with_heads(k, q.size(1)), with_heads(v, q.size(1)), mask_for(q, options));
 }
 
 at::SDPBackend backend_of(AttentionKernel kernel) {
@@ -94,8 +128,10 @@ at::Tensor attention(const at::Tensor& q,
                      const at::Tensor& v,
                      const AttentionOptions& options) {
   check_shapes(q, k, v);
+  check_documents(q, options.documents);
   if (options.dropout.probability != 0) return explicit_attention(q, k, v, options);
-  if (has_cpu_attention(q, k, v)) return cpu_attention(q, k, v, options.causal);
+  if (has_cpu_attention(q, k, v)) return cpu_attention(q, k, v, options);
+  if (options.documents.defined()) return masked_attention(q, k, v, options);
   return at::scaled_dot_product_attention(q,
                                           k,
                                           v,

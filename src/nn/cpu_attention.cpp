@@ -55,7 +55,34 @@ struct Shape {
   [[nodiscard]] float scale() const {
     return static_cast<float>(1 / std::sqrt(static_cast<double>(head_size)));
   }
+  /// Returns the shape of one document.
+  [[nodiscard]] Shape of(Part rows) const { return {rows.end - rows.begin, head_size, causal}; }
 };
+
+/// Returns the documents of each sample, as runs of its rows.
+std::vector<std::vector<Part>> runs_of(const at::Tensor& positions,
+                                       std::int64_t num_samples,
+                                       std::int64_t length) {
+  std::vector<std::vector<Part>> runs(static_cast<std::size_t>(num_samples));
+  if (!positions.defined()) {
+    for (auto& of_sample : runs) of_sample.push_back({0, length});
+    return runs;
+  }
+  const at::Tensor rows = positions.contiguous();
+  const auto* position = rows.const_data_ptr<std::int64_t>();
+  for (auto& of_sample : runs) {
+    for (std::int64_t row = 0; row < length; ++row, ++position) {
+      if (row == 0 || *position == 0) of_sample.push_back({row, row});
+      ++of_sample.back().end;
+    }
+  }
+  return runs;
+}
+
+/// Returns how many scores a block of queries has at most.
+std::size_t largest_block(const Shape& shape) {
+  return static_cast<std::size_t>(kBlock * shape.length);
+}
 
 /// The rows [begin, begin + size) of the queries and the keys that they see.
 struct Block {
@@ -93,10 +120,14 @@ void times_transposed_into(float* c, Matrix a, Matrix b, const Shape& shape, con
 struct Head {
   Matrix q, k, v, output;
   float* log_sums = nullptr;
+
+  [[nodiscard]] Head from_row(std::int64_t row) const {
+    return {
+        q.from_row(row), k.from_row(row), v.from_row(row), output.from_row(row), log_sums + row};
+  }
 };
 
 void attend(const Head& head, const Shape& shape, std::vector<float>& scores) {
-  scores.resize(static_cast<std::size_t>(kBlock * shape.length));
   for (std::int64_t begin = 0; begin < shape.length; begin += kBlock) {
     const Block block = block_at(shape, begin);
     times_transposed_into(scores.data(), head.q, head.k, shape, block);
@@ -112,9 +143,15 @@ void attend(const Head& head, const Shape& shape, std::vector<float>& scores) {
 
 struct HeadGradients {
   Matrix output, q, k, v;
+
+  [[nodiscard]] HeadGradients from_row(std::int64_t row) const {
+    return {output.from_row(row), q.from_row(row), k.from_row(row), v.from_row(row)};
+  }
 };
 
 struct Scratch {
+  explicit Scratch(std::size_t size) : weights(size), gradients(size) {}
+
   std::vector<float> weights;
   std::vector<float> gradients;
 };
@@ -135,8 +172,6 @@ void attend_backward(const Head& head,
                      const HeadGradients& out,
                      const Shape& shape,
                      Scratch& scratch) {
-  scratch.weights.resize(static_cast<std::size_t>(kBlock * shape.length));
-  scratch.gradients.resize(static_cast<std::size_t>(kBlock * shape.length));
   float* const weights = scratch.weights.data();
   float* const gradients = scratch.gradients.data();
   for (std::int64_t begin = 0; begin < shape.length; begin += kBlock) {
@@ -165,6 +200,7 @@ void attend_backward(const Head& head,
 struct Heads {
   at::Tensor q, k, v, output, log_sums;
   Shape shape;
+  std::vector<std::vector<Part>> runs;
 
   [[nodiscard]] std::int64_t per_key_head() const { return q.size(1) / k.size(1); }
 
@@ -176,6 +212,9 @@ struct Heads {
             head_of(v, sample, key_head),
             head_of(output, sample, head),
             sums + (sample * q.size(1) + head) * shape.length};
+  }
+  [[nodiscard]] const std::vector<Part>& documents(std::int64_t sample) const {
+    return runs[static_cast<std::size_t>(sample)];
   }
 };
 
@@ -189,9 +228,12 @@ Heads heads_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bo
 void run_forward(const Heads& heads) {
   const std::int64_t num_heads = heads.q.size(1);
   in_parallel({heads.q.size(0) * num_heads}, [&](Part part) {
-    std::vector<float> scores;
+    std::vector<float> scores(largest_block(heads.shape));
     for (std::int64_t i = part.begin; i < part.end; ++i) {
-      attend(heads.at(i / num_heads, i % num_heads), heads.shape, scores);
+      const Head head = heads.at(i / num_heads, i % num_heads);
+      for (const Part& run : heads.documents(i / num_heads)) {
+        attend(head.from_row(run.begin), heads.shape.of(run), scores);
+      }
     }
   });
 }
@@ -205,16 +247,20 @@ struct Gradients {
 void run_backward(const Heads& heads, const Gradients& out) {
   const std::int64_t key_heads = heads.k.size(1), shared = heads.per_key_head();
   in_parallel({heads.q.size(0) * key_heads}, [&](Part part) {
-    Scratch scratch;
+    Scratch scratch(largest_block(heads.shape));
     for (std::int64_t i = part.begin * shared; i < part.end * shared; ++i) {
       const std::int64_t sample = i / heads.q.size(1), head = i % heads.q.size(1);
-      attend_backward(heads.at(sample, head),
-                      {head_of(out.output, sample, head),
-                       head_of(out.q, sample, head),
-                       head_of(out.k, sample, head / shared),
-                       head_of(out.v, sample, head / shared)},
-                      heads.shape,
-                      scratch);
+      const Head values = heads.at(sample, head);
+      const HeadGradients gradients{head_of(out.output, sample, head),
+                                    head_of(out.q, sample, head),
+                                    head_of(out.k, sample, head / shared),
+                                    head_of(out.v, sample, head / shared)};
+      for (const Part& run : heads.documents(sample)) {
+        attend_backward(values.from_row(run.begin),
+                        gradients.from_row(run.begin),
+                        heads.shape.of(run),
+                        scratch);
+      }
     }
   });
 }
@@ -224,13 +270,15 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
                             const at::Tensor& q,
                             const at::Tensor& k,
                             const at::Tensor& v,
-                            bool causal) {
-    Heads heads = heads_of(q, k, v, causal);
+                            const AttentionOptions& options) {
+    const at::Tensor& positions = options.documents.positions;
+    Heads heads = heads_of(q, k, v, options.causal);
+    heads.runs = runs_of(positions, q.size(0), q.size(2));
     heads.output = rows_of_heads(q, /*cleared=*/false);
     heads.log_sums = at::empty({q.size(0), q.size(1), q.size(2)}, q.options());
     run_forward(heads);
-    context->save_for_backward({q, k, v, heads.output, heads.log_sums});
-    context->saved_data["causal"] = causal;
+    context->save_for_backward({q, k, v, heads.output, heads.log_sums, positions});
+    context->saved_data["causal"] = options.causal;
     return heads.output;
   }
 
@@ -242,6 +290,7 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
     Heads heads = heads_of(saved[0], saved[1], saved[2], context->saved_data["causal"].toBool());
     heads.output = saved[3];
     heads.log_sums = saved[4];
+    heads.runs = runs_of(saved[5], saved[0].size(0), saved[0].size(2));
     const Gradients out{.output = with_dense_rows(gradients[0]),
                         .q = rows_of_heads(saved[0], /*cleared=*/false),
                         .k = rows_of_heads(saved[1], /*cleared=*/true),
@@ -260,8 +309,8 @@ bool has_cpu_attention(const at::Tensor& q, const at::Tensor& k, const at::Tenso
 at::Tensor cpu_attention(const at::Tensor& q,
                          const at::Tensor& k,
                          const at::Tensor& v,
-                         bool causal) {
-  return CpuAttention::apply(q, k, v, causal);
+                         const AttentionOptions& options) {
+  return CpuAttention::apply(q, k, v, options);
 }
 
 }  // namespace sheaf::nn

@@ -10,6 +10,8 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
+#include <vector>
+
 #include "sheaf/base/error.h"
 
 namespace sheaf::nn {
@@ -22,8 +24,8 @@ using torch::autograd::variable_list;
 /// no temporaries but one product at a time.
 at::Tensor rotated(const at::Tensor& x, const RotaryTable& table, int sign) {
   const std::int64_t half = x.size(-1) / 2;
-  const at::Tensor cosines = table.cosines.narrow(0, 0, x.size(-2));
-  const at::Tensor sines = table.sines.narrow(0, 0, x.size(-2));
+  const at::Tensor cosines = table.cosines.narrow(-2, 0, x.size(-2));
+  const at::Tensor sines = table.sines.narrow(-2, 0, x.size(-2));
   const at::Tensor low = x.narrow(-1, 0, half), high = x.narrow(-1, half, half);
   at::Tensor result = at::empty(x.sizes(), x.options());
   result.narrow(-1, 0, half).copy_((low * cosines).addcmul_(high, sines, -sign));
@@ -62,13 +64,24 @@ RotaryTable make_rotary_table(const RotaryOptions& options, at::Device device) {
   return {angles.cos().to(options.type), angles.sin().to(options.type)};
 }
 
+RotaryTable rows_at(const RotaryTable& table, const at::Tensor& positions) {
+  const std::vector<std::int64_t> shape{
+      positions.size(0), 1, positions.size(1), table.cosines.size(1)};
+  const at::Tensor rows = positions.flatten();
+  return {table.cosines.index_select(0, rows).view(shape),
+          table.sines.index_select(0, rows).view(shape)};
+}
+
 at::Tensor rotate(const at::Tensor& x, const RotaryTable& table) {
-  if (x.dim() < 2 || x.size(-1) != 2 * table.cosines.size(1) ||
-      x.size(-2) > table.cosines.size(0)) {
+  const bool by_text = table.cosines.dim() == 4;
+  if (x.dim() < 2 || x.size(-1) != 2 * table.cosines.size(-1) ||
+      x.size(-2) > table.cosines.size(-2) ||
+      (by_text && (x.dim() != 4 || x.size(0) != table.cosines.size(0)))) {
     throw UsageError(
-        fmt::format("a rotary table of {} positions for heads of {} cannot rotate shape {}",
-                    table.cosines.size(0),
-                    2 * table.cosines.size(1),
+        fmt::format("a rotary table of {} positions{} for heads of {} cannot rotate shape {}",
+                    table.cosines.size(-2),
+                    by_text ? fmt::format(" for {} texts", table.cosines.size(0)) : "",
+                    2 * table.cosines.size(-1),
                     fmt::streamed(x.sizes())));
   }
   return Rotate::apply(x, table.cosines, table.sines);

@@ -17,6 +17,7 @@ std::vector<std::string> describe_for_peers(RunOptions options,
                                             const RunPlan& plan) {
   options.log = {};
   options.data.path = "";
+  options.data.paths = {};
   options.data.tokenizer = "";
   options.model.from = "";
   options.train.export_to = "";
@@ -27,6 +28,9 @@ std::vector<std::string> describe_for_peers(RunOptions options,
   const auto size = [](const auto& dataset) { return dataset ? dataset->size() : 0; };
   lines.push_back(fmt::format("{} samples for training", size(data.training)));
   lines.push_back(fmt::format("{} samples for evaluation", size(data.evaluation)));
+  for (const data::DataPart& part : data.training->parts()) {
+    lines.push_back(fmt::format("a part of {} samples for training", part.size));
+  }
   lines.push_back(fmt::format("tokenizer {:016x}", data.tokenizer ? data.tokenizer->hash() : 0));
   lines.push_back(fmt::format("{} steps", plan.steps));
   return lines;

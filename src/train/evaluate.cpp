@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "models/evaluation_mode.h"
 #include "sheaf/data/loader.h"
@@ -17,28 +18,34 @@
 namespace sheaf::train {
 namespace {
 
-/// The beginning of a dataset.
+/// Has each part drawn from by its size, so that every sample comes once.
+std::vector<data::DataPart> by_size(std::vector<data::DataPart> parts) {
+  for (data::DataPart& part : parts) part.weight = static_cast<double>(part.size);
+  return parts;
+}
+
+/// The beginning of a dataset, with samples of all its parts.
 class FirstSamples final : public data::Dataset {
  public:
   FirstSamples(std::shared_ptr<const data::Dataset> all, std::int64_t size)
-      : all_(std::move(all)), size_(size) {}
+      : all_(std::move(all)),
+        order_(by_size(all_->parts()), /*seed=*/0, /*shuffle=*/false),
+        size_(size) {}
 
   [[nodiscard]] std::int64_t size() const override { return size_; }
   [[nodiscard]] std::int64_t targets_per_sample() const override {
     return all_->targets_per_sample();
   }
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> make_batch(std::int64_t count) const override {
+  [[nodiscard]] data::Rows make_batch(std::int64_t count) const override {
     return all_->make_batch(count);
   }
-  void fill(std::int64_t index,
-            std::int64_t row,
-            const at::Tensor& inputs,
-            const at::Tensor& targets) const override {
-    all_->fill(index, row, inputs, targets);
+  void fill(std::int64_t index, std::int64_t row, const data::Rows& rows) const override {
+    all_->fill(order_.at(/*epoch=*/0, index), row, rows);
   }
 
  private:
   std::shared_ptr<const data::Dataset> all_;
+  data::Order order_;
   std::int64_t size_;
 };
 
@@ -49,7 +56,8 @@ struct Sums {
 };
 
 void add_texts(models::Model& model, const data::Batch& batch, Sums& sums) {
-  const at::Tensor loss = sheaf::forward(model, batch.inputs, batch.targets, models::Pass{});
+  const models::Pass pass{.positions = batch.positions};
+  const at::Tensor loss = sheaf::forward(model, batch.inputs, batch.targets, pass);
   sums.loss += loss.item<double>();
 }
 

@@ -16,8 +16,11 @@
 namespace sheaf::train {
 namespace {
 
+static_assert(data::kIgnoredTarget == nn::kIgnoredTarget);
+
 /// Rows of a rank's batch that one pass computes; none where the rank has no more.
 at::Tensor rows(const at::Tensor& all, std::int64_t begin, std::int64_t count) {
+  if (!all.defined()) return all;
   const std::int64_t first = std::min(begin, all.size(0));
   return all.narrow(0, first, std::min(count, all.size(0) - first));
 }
@@ -104,7 +107,8 @@ at::Tensor TrainStep::forward(const data::Batch& batch,
                               std::int64_t begin,
                               std::int64_t step) const {
   const models::Pass pass{
-      .random = {.seed = options_.seed, .step = step, .first_sample = batch.first_sample + begin}};
+      .random = {.seed = options_.seed, .step = step, .first_sample = batch.first_sample + begin},
+      .positions = rows(batch.positions, begin, options_.micro_batch)};
   return sheaf::forward(*parts_.model,
                         rows(batch.inputs, begin, options_.micro_batch),
                         rows(batch.targets, begin, options_.micro_batch),

@@ -30,6 +30,7 @@ TEST(FieldsOf, ListsEveryMemberOnceInOrder) {
                           "stage",
                           "tags",
                           "sizes",
+                          "shares",
                           "retry.times",
                           "retry.pause"));
 }
@@ -83,8 +84,10 @@ TEST(Field, ReadsListsSeparatedByCommas) {
   MountedSample sample;
   sample.set("tags", "x,y z");
   sample.set("sizes", "25,1");
+  sample.set("shares", "0.7,3e-1,2");
   EXPECT_THAT(sample.options.tags, ElementsAre("x", "y z"));
   EXPECT_THAT(sample.options.sizes, ElementsAre(25, 1));
+  EXPECT_THAT(sample.options.shares, ElementsAre(0.7, 0.3, 2.0));
   sample.set("tags", "");
   EXPECT_THAT(sample.options.tags, IsEmpty());
 }
@@ -128,6 +131,7 @@ TEST(Field, WritesItsValueAsATomlLiteral) {
   EXPECT_EQ(literal("stage"), "\"zero1\"");
   EXPECT_EQ(literal("tags"), "[\"a\", \"b\"]");
   EXPECT_EQ(literal("sizes"), "[1, 2]");
+  EXPECT_EQ(literal("shares"), "[0.5, 2.0]");
 }
 
 TEST(Field, RemembersTheDefaultAfterAChange) {

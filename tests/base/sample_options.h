@@ -42,6 +42,7 @@ struct SampleOptions {
   Stage stage = Stage::zero1;
   std::vector<std::string> tags = {"a", "b"};
   std::vector<std::int64_t> sizes = {1, 2};
+  std::vector<double> shares = {0.5, 2};
   RetryOptions retry = {};
 };
 
@@ -58,6 +59,7 @@ void describe(Fields& field, SampleOptions& sample) {
   field("stage", sample.stage, "what is cut");
   field("tags", sample.tags, "labels");
   field("sizes", sample.sizes, "bucket sizes", at_least(1));
+  field("shares", sample.shares, "parts of a whole", at_least(0.0));
   field.section("retry", sample.retry);
 }
 
@@ -132,6 +134,9 @@ inline std::vector<BadValue> bad_values() {
           {"sizes", "1,x", "expected an integer, got 'x'"},
           {"sizes", "1,", "expected an item before and after each comma, got '1,'"},
           {"sizes", "4,0", "must be at least 1, got 0"},
+          {"shares", "1,x", number + ", got 'x'"},
+          {"shares", "1,nan", number + ", got 'nan'"},
+          {"shares", "1,-0.5", "must be at least 0, got -0.5"},
           {"retry.times", "10", "must be between 1 and 9, got 10"},
           {"retry.times", "0", "must be between 1 and 9, got 0"},
           {"retry.pause", "2min", "must be at most 1min, got 2min"}};

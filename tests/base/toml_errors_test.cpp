@@ -65,6 +65,8 @@ const std::vector<BadDocument> kWrongTypes = {
     {"job.tags = ['a', 1]", "run.toml:1: job.tags: expected a list of texts, got a list"},
     {"job.sizes = [1, 2.5]", "run.toml:1: job.sizes: expected a list of integers, got a list"},
     {"job.sizes = [[1]]", "run.toml:1: job.sizes: expected a list of integers, got a list"},
+    {"job.shares = [1, '2']", "run.toml:1: job.shares: expected a list of numbers, got a list"},
+    {"job.shares = 0.5", "run.toml:1: job.shares: expected a list of numbers, got 0.5"},
     {"job = 3", "run.toml:1: job: expected a section, got 3"},
     {"[[job]]\nranks = 1", "run.toml:1: job: expected a section, got a list"}};
 

@@ -56,11 +56,19 @@ TEST(ReadToml, TakesListsWithCommasInTheirItems) {
   EXPECT_THAT(sample.options.sizes, ElementsAre(3, 1, 2));
 }
 
+TEST(ReadToml, TakesListsOfNumbersWithAndWithoutAPoint) {
+  MountedSample sample;
+  read_toml("job.shares = [1, 0.25, 3e-1]", "run.toml", sample.collector.fields());
+  EXPECT_THAT(sample.options.shares, ElementsAre(1.0, 0.25, 0.3));
+}
+
 TEST(ReadToml, TakesEmptyListsAndAnEmptyDocument) {
   MountedSample sample;
-  read_toml("job.tags = []\njob.sizes = []", "run.toml", sample.collector.fields());
+  read_toml(
+      "job.tags = []\njob.sizes = []\njob.shares = []", "run.toml", sample.collector.fields());
   EXPECT_TRUE(sample.options.tags.empty());
   EXPECT_TRUE(sample.options.sizes.empty());
+  EXPECT_TRUE(sample.options.shares.empty());
   EXPECT_NO_THROW(read_toml("", "run.toml", sample.collector.fields()));
 }
 

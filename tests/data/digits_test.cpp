@@ -21,9 +21,11 @@ using testing::Scratch;
 
 void expect_digits(const Digits& digits) {
   ASSERT_EQ(digits.size(), 12);
-  auto [inputs, targets] = digits.make_batch(2);
-  digits.fill(11, 0, inputs, targets);
-  digits.fill(3, 1, inputs, targets);
+  const Rows rows = digits.make_batch(2);
+  const auto& [inputs, targets, positions] = rows;
+  digits.fill(11, 0, rows);
+  digits.fill(3, 1, rows);
+  EXPECT_FALSE(positions.defined());
   EXPECT_EQ(inputs.sizes(), at::IntArrayRef({2, 28, 28}));
   EXPECT_EQ(inputs.scalar_type(), at::kByte);
   const auto pixels = at::arange(12 * 784).remainder(256).to(at::kByte).view({12, 28, 28});

@@ -147,6 +147,23 @@ std::vector<Case> token_cases() {
          return tokens_at(scratch.write("a.tok", file));
        },
        {"token 5", "vocabulary of 300, got 300", "a.tok"}},
+      {"TokensWithDocumentsInDisorder",
+       [](const Scratch& scratch) {
+         auto file = read_bytes(scratch.path("a.tok"));
+         file.replace(64 + 2 * 20, 16, little(5, 8) + little(3, 8));
+         DataOptions options = tokens_at(scratch.write("a.tok", file));
+         options.boundaries = true;
+         return options;
+       },
+       {"do not follow one another", "a.tok"}},
+      {"TokensWithoutDocuments",
+       [](const Scratch& scratch) {
+         auto file = read_bytes(scratch.path("a.tok")).substr(0, 64 + 2 * 20);
+         DataOptions options = tokens_at(scratch.write("a.tok", file.replace(40, 8, little(0, 8))));
+         options.boundaries = true;
+         return options;
+       },
+       {"data.boundaries needs documents", "sheaf data pack", "a.tok"}},
       {"TokensInALoop",
        [](const Scratch& scratch) {
          std::filesystem::create_symlink("loop", scratch.path("loop"));
@@ -271,8 +288,7 @@ void write_tokens(const std::string& path) {
 void use(const DataOptions& asked, const DataRequest& request) {
   const Data data = open(asked, request);
   for (std::int64_t i = 0; i < data.training->size(); ++i) {
-    auto [inputs, targets] = data.training->make_batch(1);
-    data.training->fill(i, 0, inputs, targets);
+    data.training->fill(i, 0, data.training->make_batch(1));
   }
   if (asked.source != Source::tokens) return;
   try {

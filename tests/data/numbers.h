@@ -17,17 +17,14 @@ class Numbers final : public Dataset {
 
   [[nodiscard]] std::int64_t size() const override { return size_; }
   [[nodiscard]] std::int64_t targets_per_sample() const override { return 1; }
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> make_batch(std::int64_t count) const override {
-    return {at::empty({count, 2}, at::kLong), at::empty({count}, at::kLong)};
+  [[nodiscard]] Rows make_batch(std::int64_t count) const override {
+    return {.inputs = at::empty({count, 2}, at::kLong), .targets = at::empty({count}, at::kLong)};
   }
-  void fill(std::int64_t index,
-            std::int64_t row,
-            const at::Tensor& inputs,
-            const at::Tensor& targets) const override {
+  void fill(std::int64_t index, std::int64_t row, const Rows& rows) const override {
     if (index == broken_) throw std::runtime_error("sample is broken");
-    inputs.mutable_data_ptr<std::int64_t>()[2 * row] = index;
-    inputs.mutable_data_ptr<std::int64_t>()[2 * row + 1] = index + 1;
-    targets.mutable_data_ptr<std::int64_t>()[row] = index;
+    rows.inputs.mutable_data_ptr<std::int64_t>()[2 * row] = index;
+    rows.inputs.mutable_data_ptr<std::int64_t>()[2 * row + 1] = index + 1;
+    rows.targets.mutable_data_ptr<std::int64_t>()[row] = index;
   }
 
  private:

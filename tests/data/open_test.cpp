@@ -20,10 +20,10 @@ using ::testing::HasSubstr;
 using testing::Scratch;
 
 std::vector<std::int64_t> inputs_of(const Dataset& dataset, std::int64_t index) {
-  auto [inputs, targets] = dataset.make_batch(1);
-  dataset.fill(index, 0, inputs, targets);
-  const auto* begin = inputs.const_data_ptr<std::int64_t>();
-  return {begin, begin + inputs.numel()};
+  const Rows rows = dataset.make_batch(1);
+  dataset.fill(index, 0, rows);
+  const auto* begin = rows.inputs.const_data_ptr<std::int64_t>();
+  return {begin, begin + rows.inputs.numel()};
 }
 
 TEST(OpenData, OpensTheEmbeddedText) {

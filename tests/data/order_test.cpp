@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <vector>
@@ -84,6 +85,44 @@ TEST(Order, LeavesSamplesInPlaceWithoutShuffle) {
   std::vector<std::int64_t> expected(10);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(epoch_of(Order(10, 42, false), 5), expected);
+}
+
+TEST(OrderOfParts, HasEverySampleOnceInAnEpochWithoutWeights) {
+  const std::vector<DataPart> parts{{.size = 3, .weight = 3}, {.size = 100, .weight = 100}};
+  for (const bool shuffle : {false, true}) {
+    const Order order(parts, 42, shuffle);
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+      auto samples = epoch_of(order, epoch);
+      std::sort(samples.begin(), samples.end());
+      for (std::int64_t i = 0; i < 103; ++i) EXPECT_EQ(samples[static_cast<std::size_t>(i)], i);
+    }
+  }
+}
+
+TEST(OrderOfParts, GoesThroughEachInOrderWithoutShuffle) {
+  const Order order(
+      std::vector<DataPart>{{.size = 2, .weight = 1}, {.size = 6, .weight = 1}}, 42, false);
+  EXPECT_THAT(epoch_of(order, 0), ::testing::ElementsAre(0, 2, 1, 3, 0, 4, 1, 5));
+  EXPECT_THAT(epoch_of(order, 1), ::testing::ElementsAre(0, 6, 1, 7, 0, 2, 1, 3));
+}
+
+TEST(OrderOfParts, ShufflesPartsOfTheSameSizeDifferently) {
+  const Order order(std::vector<DataPart>{{.size = 50}, {.size = 50}}, 42, true);
+  std::vector<std::int64_t> first, second;
+  for (const auto sample : epoch_of(order, 0)) {
+    (sample < 50 ? first : second).push_back(sample % 50);
+  }
+  EXPECT_NE(first, second);
+}
+
+TEST(OrderOfParts, RefusesPartsAndWeightsThatCannotBe) {
+  using Parts = std::vector<DataPart>;
+  EXPECT_EQ(error_of([] {
+              Order(Parts{{.size = 4}, {.size = 0}}, 1, true);
+            }),
+            "an order needs at least 1 sample, got 0");
+  EXPECT_THAT(error_of([] { Order(Parts{{.size = 4, .weight = -1}}, 1, true); }),
+              HasSubstr("a weight must be a finite number and at least 0, got -1"));
 }
 
 TEST(Order, RefusesWhatIsNoPlace) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "data/byte_source.h"
+#include "data/listed_documents.h"
 #include "support/on_ranks.h"
 
 namespace sheaf::data {
@@ -15,49 +16,88 @@ using ::testing::HasSubstr;
 
 PackedText pack(const std::string& text, std::int64_t context) {
   const auto source = std::make_shared<ByteSource>(text);
-  return {source, {0, source->size()}, context};
+  return {{source}, {0, source->size()}, context};
 }
 
+/// The same with documents that begin at these tokens.
+PackedText pack_documents(const std::string& text,
+                          const std::vector<std::int64_t>& starts,
+                          std::int64_t context) {
+  const auto source = std::make_shared<ByteSource>(text);
+  return {{source, std::make_shared<ListedDocuments>(starts)}, {0, source->size()}, context};
+}
+
+/// A target that does not count is a dot.
 std::string text_of(const at::Tensor& tokens) {
   std::string text;
   for (std::int64_t i = 0; i < tokens.numel(); ++i) {
-    text.push_back(static_cast<char>(tokens.view({-1})[i].item<std::int64_t>()));
+    const auto token = tokens.view({-1})[i].item<std::int64_t>();
+    text.push_back(token == kIgnoredTarget ? '.' : static_cast<char>(token));
   }
   return text;
 }
 
-std::pair<at::Tensor, at::Tensor> all_of(const PackedText& text) {
-  auto [inputs, targets] = text.make_batch(text.size());
-  for (std::int64_t i = 0; i < text.size(); ++i) text.fill(i, i, inputs, targets);
-  return {inputs, targets};
+std::string digits_of(const at::Tensor& positions) { return text_of(positions + '0'); }
+
+Rows all_of(const PackedText& text) {
+  const Rows rows = text.make_batch(text.size());
+  for (std::int64_t i = 0; i < text.size(); ++i) text.fill(i, i, rows);
+  return rows;
 }
 
 TEST(PackedText, ShiftsTargetsByOneToken) {
-  const auto [inputs, targets] = all_of(pack("abcdefghijk", 5));
+  const auto [inputs, targets, positions] = all_of(pack("abcdefghijk", 5));
   EXPECT_EQ(text_of(inputs), "abcdefghij");
   EXPECT_EQ(text_of(targets), "bcdefghijk");
   EXPECT_EQ(inputs.sizes(), at::IntArrayRef({2, 5}));
   EXPECT_EQ(targets.scalar_type(), at::kLong);
+  EXPECT_FALSE(positions.defined());
+}
+
+TEST(PackedText, CountsPositionsFromTheBeginningOfEachDocument) {
+  const auto [inputs, targets, positions] = all_of(pack_documents("abcABCDxyz", {0, 3, 7}, 9));
+  EXPECT_EQ(text_of(inputs), "abcABCDxy");
+  EXPECT_EQ(text_of(targets), "bc.BCD.yz");
+  EXPECT_EQ(digits_of(positions), "012012301");
+}
+
+TEST(PackedText, BeginsASampleWithWhatIsLeftOfADocument) {
+  const auto [inputs, targets, positions] = all_of(pack_documents("abcdefghABCD", {0, 8}, 5));
+  EXPECT_EQ(text_of(inputs), "abcdefghAB");
+  EXPECT_EQ(text_of(targets), "bcdefgh.BC");
+  EXPECT_EQ(digits_of(positions), "0123401201");
+}
+
+TEST(PackedText, HasNoTargetBehindADocumentThatEndsWithItsSample) {
+  const auto [inputs, targets, positions] = all_of(pack_documents("abcdABCDx", {0, 4, 8}, 4));
+  EXPECT_EQ(text_of(targets), "bcd.BCD.");
+  EXPECT_EQ(digits_of(positions), "01230123");
+}
+
+TEST(PackedText, TakesDocumentsOfOneToken) {
+  const auto [inputs, targets, positions] = all_of(pack_documents("abcde", {0, 1, 2, 3, 4}, 4));
+  EXPECT_EQ(text_of(targets), "....");
+  EXPECT_EQ(digits_of(positions), "0000");
 }
 
 TEST(PackedText, LeavesOutWhatFillsNoSample) {
   const PackedText text = pack("abcdefghij", 4);
   EXPECT_EQ(text.size(), 2);
   EXPECT_EQ(text.left_out(), 1);
-  EXPECT_EQ(text_of(all_of(text).second), "bcdefghi");
+  EXPECT_EQ(text_of(all_of(text).targets), "bcdefghi");
   EXPECT_EQ(text.targets_per_sample(), 4);
 }
 
 TEST(PackedText, TakesATextOfExactlyOneSample) {
   EXPECT_EQ(pack("abcde", 4).size(), 1);
-  EXPECT_EQ(text_of(all_of(pack("ab", 1)).second), "b");
+  EXPECT_EQ(text_of(all_of(pack("ab", 1)).targets), "b");
 }
 
 TEST(PackedText, ReadsOnlyItsRange) {
   const auto source = std::make_shared<ByteSource>(std::string_view("0123456789"));
-  const PackedText text(source, {5, 5}, 2);
-  EXPECT_EQ(text_of(all_of(text).first), "5678");
-  EXPECT_EQ(text_of(all_of(text).second), "6789");
+  const PackedText text({source}, {5, 5}, 2);
+  EXPECT_EQ(text_of(all_of(text).inputs), "5678");
+  EXPECT_EQ(text_of(all_of(text).targets), "6789");
 }
 
 TEST(SplitTokens, KeepsTheLastPartForEvaluation) {

@@ -47,6 +47,24 @@ TEST(TokenFiles, FollowOneAnother) {
   EXPECT_THAT(read(files, 6, 0), ::testing::IsEmpty());
 }
 
+TEST(TokenFiles, SayWhereDocumentsBegin) {
+  const Scratch scratch;
+  write_three(scratch);
+  const TokenFiles files(scratch.path());
+  EXPECT_THAT(files.document_starts(0, 6), ElementsAre(0, 2, 3));
+  EXPECT_THAT(files.document_starts(1, 2), ElementsAre(2));
+  EXPECT_THAT(files.document_starts(3, 1), ElementsAre(3));
+  EXPECT_THAT(files.document_starts(4, 2), ::testing::IsEmpty());
+  EXPECT_THAT(files.document_starts(6, 0), ::testing::IsEmpty());
+  EXPECT_THAT(error_of([&] { (void)files.document_starts(5, 2); }), HasSubstr("2 from 5"));
+}
+
+TEST(TokenFiles, BeginAnEmptyDocumentWithTheNext) {
+  const Scratch scratch;
+  write(scratch.path("a.tok"), {{}, {1, 2}, {}, {}, {3}, {}});
+  EXPECT_THAT(TokenFiles(scratch.path()).document_starts(0, 3), ElementsAre(0, 2));
+}
+
 TEST(TokenFiles, MayBeOneFile) {
   const Scratch scratch;
   write(scratch.path("a.tok"), {{1, 2}});

@@ -9,6 +9,7 @@
 #include "sheaf/nn/linear_cross_entropy.h"
 #include "sheaf/nn/norm.h"
 #include "sheaf/nn/rotary.h"
+#include "support/document_positions.h"
 
 namespace sheaf::nn {
 namespace {
@@ -109,6 +110,43 @@ TEST_F(LayersOnCuda, AttentionWithAndWithoutDropout) {
               in[0], in[1], in[2], {.dropout = {probability, 2}, .random = {.seed = 5}});
         },
         {random({2, 4, 16, 8}), random({2, 2, 16, 8}), random({2, 2, 16, 8})});
+  }
+}
+
+TEST_F(LayersOnCuda, AttentionOfDocuments) {
+  for (const double probability : {0.0, 0.4}) {
+    expect_same(
+        [&](const Tensors& in) {
+          const at::Tensor positions =
+              sheaf::testing::document_positions({{3, 13}, {16}}).to(in[0].device());
+          return attention(in[0],
+                           in[1],
+                           in[2],
+                           {.dropout = {probability, 2},
+                            .random = {.seed = 5},
+                            .documents = documents_for(positions, in[0])});
+        },
+        {random({2, 4, 16, 8}), random({2, 2, 16, 8}), random({2, 2, 16, 8})});
+  }
+}
+
+// In the types that ATen's fused kernels take, forward and backward, at lengths that are no
+// multiple of anything.
+TEST_F(LayersOnCuda, AttentionOfDocumentsInFusedKernels) {
+  const at::Tensor positions = sheaf::testing::document_positions({{100, 201}, {301}});
+  const auto attend = [&](const Tensors& in) {
+    return attention(
+        in[0], in[1], in[2], {.documents = documents_for(positions.to(in[0].device()), in[0])});
+  };
+  const Tensors in{random({2, 4, 301, 64}), random({2, 2, 301, 64}), random({2, 2, 301, 64})};
+  for (const auto& [type, tolerance] : {std::pair{at::kFloat, 1e-4}, {at::kBFloat16, 0.1}}) {
+    Tensors narrow;
+    for (const at::Tensor& each : in) narrow.push_back(each.to(type));
+    const Tensors cpu = run(attend, in, at::kCPU), cuda = run(attend, narrow, at::kCUDA);
+    for (std::size_t i = 0; i < cpu.size(); ++i) {
+      const double off = (cuda[i].to(at::kDouble) - cpu[i]).abs().max().item<double>();
+      EXPECT_LE(off, tolerance * cpu[i].abs().max().item<double>()) << "result " << i;
+    }
   }
 }
 

@@ -17,14 +17,10 @@ class HundredTexts final : public data::Dataset {
  public:
   [[nodiscard]] std::int64_t size() const override { return 100; }
   [[nodiscard]] std::int64_t targets_per_sample() const override { return 16; }
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> make_batch(
-      std::int64_t /*count*/) const override {
-    return {};
-  }
+  [[nodiscard]] data::Rows make_batch(std::int64_t /*count*/) const override { return {}; }
   void fill(std::int64_t /*index*/,
             std::int64_t /*row*/,
-            const at::Tensor& /*inputs*/,
-            const at::Tensor& /*targets*/) const override {}
+            const data::Rows& /*rows*/) const override {}
 };
 
 RunPlan plan(BatchOptions batch, TrainSection train, int ranks) {

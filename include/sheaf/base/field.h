@@ -14,7 +14,18 @@
 
 namespace sheaf {
 
-enum class FieldKind { boolean, integer, number, text, size, time, choice, texts, integers };
+enum class FieldKind {
+  boolean,
+  integer,
+  number,
+  text,
+  size,
+  time,
+  choice,
+  texts,
+  integers,
+  numbers
+};
 
 /// Returns a word or two for people, such as "integer" or "list of texts".
 [[nodiscard]] std::string_view kind_name(FieldKind kind);
@@ -39,7 +50,8 @@ using FieldMember = std::variant<bool*,
                                  Seconds*,
                                  EnumMember,
                                  std::vector<std::string>*,
-                                 std::vector<std::int64_t>*>;
+                                 std::vector<std::int64_t>*,
+                                 std::vector<double>*>;
 
 struct FieldLimit {
   Bounds bounds;

@@ -16,6 +16,8 @@ namespace sheaf::data {
 struct Batch {
   at::Tensor inputs;
   at::Tensor targets;
+  /// See Rows.
+  at::Tensor positions;
   /// The samples, in the order of the rows.
   std::vector<std::int64_t> samples;
   /// Number, within the global batch, of the first row's sample; the others follow it.

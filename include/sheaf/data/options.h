@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sheaf/base/options.h"
 #include "sheaf/data/dataset.h"
@@ -18,6 +19,14 @@ struct DataOptions {
   Source source = Source::embedded;
   /// File of `tokens` or folder of such files, folder of `mnist`.
   std::string path;
+  /// Several such files or folders of `tokens` in place of one.
+  std::vector<std::string> paths = {};
+  /// How often each of them is drawn from, compared with the others; empty: by its size.
+  std::vector<double> weights = {};
+  /// Whether documents that share a sample are kept apart: positions count from 0 in each,
+  /// attention and loss do not go from one to the next. `embedded` and `stories` have a document
+  /// between blank lines.
+  bool boundaries = false;
   /// What makes tokens of `embedded` and `stories`, and text of what was made of `tokens`: "bytes",
   /// or what open_tokenizer() takes. Empty: bytes, and for `tokens` unknown unless they are bytes.
   std::string tokenizer;
@@ -60,6 +69,12 @@ template <class Fields>
 void describe(Fields& field, DataOptions& options) {
   field("source", options.source, "where samples come from");
   field("path", options.path, "token file or folder of them, or folder of mnist");
+  field("paths", options.paths, "several token files or folders in place of one");
+  field("weights",
+        options.weights,
+        "how often each of paths is drawn from; empty: by its size",
+        at_least(0.0));
+  field("boundaries", options.boundaries, "keep documents apart in positions, attention and loss");
   field("tokenizer", options.tokenizer, "tokenizer.json, a folder with one, or bytes");
   field("size", options.size, "tokens of random and stories", at_least(1));
   field("evaluation_part",

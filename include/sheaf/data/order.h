@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "sheaf/data/interleaving.h"
 
 namespace sheaf::data {
 
@@ -14,24 +17,49 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
+/// Samples that are shuffled for themselves, epoch by epoch.
+struct DataPart {
+  /// At least 1.
+  std::int64_t size = 0;
+  /// How often it is drawn from, compared with other parts.
+  double weight = 1;
+};
+
 /// The order in which samples are seen: a permutation per epoch that is computed, not stored, from
 /// (seed, epoch, index). Nothing in it knows of ranks.
+///
+/// Of several parts, each has epochs of its own, in which all of its samples come once; they are
+/// drawn from as an Interleaving of their weights says. An epoch of the whole is as many draws as
+/// there are samples.
 class Order {
  public:
   /// `size` samples, at least 1; not shuffled: 0, 1, 2 and so on in every epoch. Throws UsageError.
   Order(std::int64_t size, std::uint64_t seed, bool shuffle);
+  /// The samples of the first part have the numbers 0 and on, those of the next one follow. Throws
+  /// UsageError for an empty part and weights that an Interleaving refuses.
+  Order(std::span<const DataPart> parts, std::uint64_t seed, bool shuffle);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// Returns the sample at place `index` of an epoch.
   [[nodiscard]] std::int64_t at(std::int64_t epoch, std::int64_t index) const;
 
  private:
-  std::int64_t size_;
-  std::uint64_t seed_;
+  struct Part {
+    /// Number of its first sample.
+    std::int64_t first = 0;
+    std::int64_t size = 0;
+    std::uint64_t seed = 0;
+    /// Places are shuffled as cells of a table with about as many rows as columns.
+    std::uint64_t rows = 1;
+    std::uint64_t columns = 1;
+
+    [[nodiscard]] std::int64_t shuffled(std::int64_t epoch, std::int64_t index) const;
+  };
+
+  std::int64_t size_ = 0;
   bool shuffle_;
-  /// Places are shuffled as cells of a table with about as many rows as columns.
-  std::uint64_t rows_;
-  std::uint64_t columns_;
+  std::vector<Part> parts_;
+  Interleaving interleaving_;
 };
 
 /// What one rank has of a global batch: places [first, first + count) of it. With a batch that does

@@ -25,8 +25,16 @@ class TokenFiles {
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
   /// Writes tokens [begin, begin + count) to `out`. Throws UsageError if they are not all there.
   void tokens(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  /// Returns those of the tokens [begin, begin + count) that are the first of a document, in order.
+  /// Throws UsageError if they are not all there, or a file's documents do not follow one another.
+  [[nodiscard]] std::vector<std::int64_t> document_starts(std::int64_t begin,
+                                                          std::int64_t count) const;
 
  private:
+  void require(std::int64_t begin, std::int64_t count) const;
+  /// Returns the file that has a token.
+  [[nodiscard]] std::size_t file_of(std::int64_t token) const;
+
   std::vector<std::string> paths_;
   std::vector<TokenFile> files_;
   /// The number of each file's first token.

@@ -21,6 +21,9 @@ enum class Logits { last, all };
 struct Pass {
   nn::Randomness random = {};
   Logits logits = Logits::last;
+  /// Place of each token in its document, int64 in the shape of the inputs, where texts are packed:
+  /// documents of one text see nothing of one another. Undefined: each text is one document.
+  at::Tensor positions = {};
 };
 
 /// A model that can be trained: its loss, its costs, and which of its modules are blocks. It knows

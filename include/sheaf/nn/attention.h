@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sheaf/base/options.h"
+#include "sheaf/nn/documents.h"
 #include "sheaf/nn/dropout.h"
 
 namespace sheaf::nn {
@@ -31,6 +32,9 @@ struct AttentionOptions {
   /// weights are made one by one, which costs their memory.
   DropoutSite dropout;
   Randomness random;
+  /// In fp32 on CPUs what one document cannot see of another is never computed; elsewhere a mask
+  /// hides it.
+  Documents documents = {};
 };
 
 /// Returns softmax(q k^T / sqrt(size of a head)) v. Shapes are [batch, heads, length, size]; k and
