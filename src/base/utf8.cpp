@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sheaf {
@@ -37,6 +38,16 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(following) + 1);
   }
   return true;
+}
+
+std::size_t unfinished_bytes(std::string_view text) {
+  constexpr std::size_t kMost = 3;
+  for (std::size_t size = 1; size <= std::min(kMost, text.size()); ++size) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - size]);
+    if ((byte & 0xc0) == 0x80) continue;
+    return num_following(byte) >= static_cast<int>(size) ? size : 0;
+  }
+  return 0;
 }
 
 }  // namespace sheaf

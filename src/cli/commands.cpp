@@ -6,6 +6,7 @@
 #include "cli/data_pack_command.h"
 #include "cli/data_tokenizer_train_command.h"
 #include "cli/doctor_command.h"
+#include "cli/generate_command.h"
 #include "cli/launch_command.h"
 #include "cli/train_command.h"
 
@@ -14,6 +15,7 @@ namespace sheaf::cli {
 CommandList commands() {
   CommandList list;
   list.push_back(std::make_unique<TrainCommand>());
+  list.push_back(std::make_unique<GenerateCommand>());
   list.push_back(std::make_unique<ConvertCommand>());
   list.push_back(std::make_unique<DataPackCommand>());
   list.push_back(std::make_unique<DataInspectCommand>());

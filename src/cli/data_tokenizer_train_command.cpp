@@ -31,7 +31,9 @@ int DataTokenizerTrainCommand::run(Console& console) {
   const Reading reading =
       read_documents(input_.input, console, [&](const data::InputOptions& watched) {
         const auto words = data::count_words(watched, training_.pattern);
-        const std::string text = data::train_tokenizer(words, training_);
+        data::TokenizerTrainingOptions training = training_;
+        training.should_stop = watched.should_stop;
+        const std::string text = data::train_tokenizer(words, training);
         data::UnfinishedFile file(out_);
         file.write(0, std::as_bytes(std::span(text)));
         file.finish();

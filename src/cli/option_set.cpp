@@ -60,9 +60,13 @@ void set(Field& field, const std::string& text) {
   }
 }
 
-Table options_table(std::span<const Field> fields) {
+Table options_table(std::span<const Field> fields, std::span<const std::string> repeated = {}) {
   Table table;
   for (const auto& field : fields) {
+    if (std::ranges::find(repeated, field.path()) != repeated.end()) {
+      table.add({fmt::format("  --{} TEXT ...", field.path()), field.help() + ", any number"});
+      continue;
+    }
     table.add({fmt::format("  --{}{}", field.path(), placeholder(field.kind())), help_line(field)});
   }
   return table;
@@ -106,14 +110,31 @@ Request OptionSet::parse(std::span<const std::string> arguments) {
   }
   check_presence();
   if (!config_path_.empty()) read_toml_file(config_path_, sections_.fields());
-  for (const auto& assignment : assignments) {
-    set(*assignment.field, assignment.text);
-  }
+  assign(assignments);
   return print_config_ ? Request::print_config : Request::run;
 }
 
-std::vector<OptionSet::Assignment> OptionSet::read_tokens(std::span<const std::string> tokens) {
-  std::vector<Assignment> assignments;
+void OptionSet::assign(const Assignments& assignments) const {
+  for (const auto& [field, text] : assignments) {
+    if (!is_repeated(*field)) {
+      set(*field, text);
+      continue;
+    }
+    // As often as it was given, always with all values.
+    std::vector<std::string> items;
+    for (const auto& each : assignments) {
+      if (each.field == field) items.push_back(each.text);
+    }
+    field->set_items(items);
+  }
+}
+
+bool OptionSet::is_repeated(const Field& field) const {
+  return std::ranges::find(repeated_, field.path()) != repeated_.end();
+}
+
+OptionSet::Assignments OptionSet::read_tokens(std::span<const std::string> tokens) {
+  Assignments assignments;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!is_option(tokens[i])) {
       take_positional(tokens[i]);
@@ -122,7 +143,7 @@ std::vector<OptionSet::Assignment> OptionSet::read_tokens(std::span<const std::s
     Field& field = find(tokens[i].substr(0, tokens[i].find('=')));
     const std::string text = take_value(tokens, i, field);
     const auto earlier = std::ranges::find(assignments, &field, &Assignment::field);
-    if (earlier != assignments.end()) {
+    if (earlier != assignments.end() && !is_repeated(field)) {
       throw UsageError(fmt::format("--{}: can be given once, got {} and {}",
                                    field.path(),
                                    in_quotes(earlier->text),
@@ -193,7 +214,7 @@ std::string OptionSet::arguments_help() const {
 }
 
 std::string OptionSet::help(std::string_view command, std::string_view summary) const {
-  Table options = options_table(values_.fields());
+  Table options = options_table(values_.fields(), repeated_);
   options.add({"  --help", "print this text, and end"});
   std::string text = fmt::format("{}\n{}\n", usage(command), summary);
   text += arguments_help() + "\noptions:\n" + options.str();

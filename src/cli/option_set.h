@@ -42,6 +42,11 @@ class OptionSet {
   void value(std::string_view name, T& target, std::string_view help, Limit... limit) {
     values_(name, target, help, limit...);
   }
+  /// Declares `--name value` that can be given several times; each value is taken as it is.
+  void repeated(std::string_view name, std::vector<std::string>& target, std::string_view help) {
+    values_(name, target, help);
+    repeated_.emplace_back(name);
+  }
   /// Declares an argument without a name. They are filled in the order of declaration.
   void positional(std::string_view name,
                   std::string& target,
@@ -84,8 +89,11 @@ class OptionSet {
     Field* field = nullptr;
     std::string text;
   };
+  using Assignments = std::vector<Assignment>;
 
-  [[nodiscard]] std::vector<Assignment> read_tokens(std::span<const std::string> tokens);
+  [[nodiscard]] Assignments read_tokens(std::span<const std::string> tokens);
+  [[nodiscard]] bool is_repeated(const Field& field) const;
+  void assign(const Assignments& assignments) const;
   [[nodiscard]] Field& find(const std::string& option);
   void take_positional(const std::string& argument);
   void check_presence() const;
@@ -94,6 +102,7 @@ class OptionSet {
 
   FieldCollector sections_;
   FieldCollector values_;
+  std::vector<std::string> repeated_;
   std::vector<Positional> positionals_;
   std::optional<Several> several_;
   std::optional<Rest> rest_;

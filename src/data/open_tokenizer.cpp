@@ -8,6 +8,7 @@
 #include "sheaf/base/error.h"
 #include "sheaf/data/byte_tokenizer.h"
 #include "sheaf/data/tokenizer.h"
+#include "sheaf/data/tokenizer_training.h"
 
 namespace sheaf::data {
 namespace {
@@ -46,7 +47,20 @@ bpe::Definition read_file(const fs::path& path) {
   throw UsageError("this is no tokenizer.json, which has an object 'model'");
 }
 
+std::string read(const fs::path& path) { return std::string(text_of(MappedFile(path))); }
+
 }  // namespace
+
+std::map<std::string, std::string> tokenizer_files(const std::string& path) {
+  if (path == "bytes") return {{"tokenizer.json", byte_tokenizer_json()}};
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored);
+  const fs::path file = is_folder ? fs::path(path) / "tokenizer.json" : fs::path(path);
+  const bool is_gpt2 = is_folder ? !is_file(file) : file.filename() == "vocab.json";
+  if (!is_gpt2) return {{"tokenizer.json", read(file)}};
+  return {{"vocab.json", read(file.parent_path() / "vocab.json")},
+          {"merges.txt", read(file.parent_path() / "merges.txt")}};
+}
 
 std::shared_ptr<const Tokenizer> open_tokenizer(const std::string& path) {
   if (path == "bytes") return std::make_shared<ByteTokenizer>();

@@ -93,6 +93,23 @@ json model_of(const bpe::MergeLearner& learner) {
           {"merges", std::move(merges)}};
 }
 
+std::string text_of(const bpe::MergeLearner& learner, const TokenizerTrainingOptions& options) {
+  const json file{{"version", "1.0"},
+                  {"truncation", nullptr},
+                  {"padding", nullptr},
+                  {"added_tokens", added_tokens_of(options.special_tokens)},
+                  {"normalizer", nullptr},
+                  {"pre_tokenizer", pre_tokenizer_of(options.pattern)},
+                  {"post_processor", nullptr},
+                  {"decoder",
+                   {{"type", "ByteLevel"},
+                    {"add_prefix_space", true},
+                    {"trim_offsets", true},
+                    {"use_regex", true}}},
+                  {"model", model_of(learner)}};
+  return file.dump(1) + "\n";
+}
+
 }  // namespace
 
 void check(const TokenizerTrainingOptions& options) {
@@ -155,22 +172,20 @@ std::string train_tokenizer(const WordCounts& words, const TokenizerTrainingOpti
     of_byte.at(byte) = static_cast<std::uint32_t>(names.size());
     names.push_back(alphabet.letters_of({reinterpret_cast<const char*>(&byte), 1}));
   }
-  bpe::MergeLearner learner(as_tokens(words.sorted(), of_byte), std::move(names));
+  bpe::MergeLearner learner(
+      as_tokens(words.sorted(), of_byte), std::move(names), options.should_stop);
   learner.learn({.size = static_cast<std::size_t>(options.size), .min_count = options.min_count});
-  const json file{{"version", "1.0"},
-                  {"truncation", nullptr},
-                  {"padding", nullptr},
-                  {"added_tokens", added_tokens_of(options.special_tokens)},
-                  {"normalizer", nullptr},
-                  {"pre_tokenizer", pre_tokenizer_of(options.pattern)},
-                  {"post_processor", nullptr},
-                  {"decoder",
-                   {{"type", "ByteLevel"},
-                    {"add_prefix_space", true},
-                    {"trim_offsets", true},
-                    {"use_regex", true}}},
-                  {"model", model_of(learner)}};
-  return file.dump(1) + "\n";
+  return text_of(learner, options);
+}
+
+std::string byte_tokenizer_json() {
+  const bpe::ByteAlphabet alphabet;
+  std::vector<std::string> names;
+  for (std::int64_t byte = 0; byte < kBytes; ++byte) {
+    const auto letter = static_cast<char>(byte);
+    names.push_back(alphabet.letters_of({&letter, 1}));
+  }
+  return text_of(bpe::MergeLearner({}, std::move(names)), {.special_tokens = {}});
 }
 
 }  // namespace sheaf::data

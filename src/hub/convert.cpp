@@ -17,20 +17,6 @@ namespace {
 constexpr std::int64_t kPiece = 1 << 20;
 constexpr double kLargestHalf = 65504;
 
-std::optional<at::ScalarType> wanted_type(WeightType type) {
-  switch (type) {
-    case WeightType::fp32:
-      return at::kFloat;
-    case WeightType::bf16:
-      return at::kBFloat16;
-    case WeightType::fp16:
-      return at::kHalf;
-    case WeightType::keep:
-      break;
-  }
-  return std::nullopt;
-}
-
 void check_range(const at::Tensor& values, const std::string& name) {
   const auto largest = values.abs().max().item<double>();
   if (!(largest > kLargestHalf)) return;
@@ -69,10 +55,24 @@ void check_names(const ConvertOptions& options) {
 
 }  // namespace
 
+std::optional<at::ScalarType> scalar_type_of(WeightType type) {
+  switch (type) {
+    case WeightType::fp32:
+      return at::kFloat;
+    case WeightType::bf16:
+      return at::kBFloat16;
+    case WeightType::fp16:
+      return at::kHalf;
+    case WeightType::keep:
+      break;
+  }
+  return std::nullopt;
+}
+
 Converted convert(const ConvertOptions& options) {
   check_names(options);
   const ModelFolder from(options.from);
-  const std::optional<at::ScalarType> type = wanted_type(options.dtype);
+  const std::optional<at::ScalarType> type = scalar_type_of(options.dtype);
   FolderContents contents{
       .config = type ? with_dtype(from.config_text(), *type) : from.config_text(),
       .parameters = from.parameters(),

@@ -112,6 +112,7 @@ struct FolderWriter::Impl {
       folder.begin();
       write_text(folder.path_of("config.json"), contents.config);
       copy_companions(contents.companions_from, folder);
+      for (const auto& [name, text] : contents.files) write_text(folder.path_of(name), text);
       open(WriterRole::first);
       write_index();
     }

@@ -8,6 +8,7 @@
 #include "models/language.h"
 #include "models/layers.h"
 #include "sheaf/models/cost.h"
+#include "sheaf/models/key_value_cache.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/attention.h"
 #include "sheaf/nn/dropout.h"
@@ -29,6 +30,7 @@ std::int64_t site_number(std::int64_t block, BlockSite site) {
 struct BlockPass {
   nn::Documents documents;
   nn::Randomness random;
+  KeyValueCache* cache = nullptr;
 };
 
 // Residual projections start smaller, so that the sum over all of them does not grow with depth.
@@ -49,6 +51,7 @@ class Gpt2Attention final : public torch::nn::Module {
  public:
   Gpt2Attention(const Shape& shape, std::int64_t block)
       : heads_(shape.heads),
+        block_(block),
         weights_site_{shape.attention_dropout, site_number(block, BlockSite::weights)},
         output_site_{shape.dropout, site_number(block, BlockSite::attention)},
         c_attn_(conv1d(shape.width, 3 * shape.width, kInitialDeviation)),
@@ -59,18 +62,21 @@ class Gpt2Attention final : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
     const std::vector<at::Tensor> parts = c_attn_->forward(x).chunk(3, -1);
-    const at::Tensor mixed = nn::attention(split_heads(parts[0], heads_),
-                                           split_heads(parts[1], heads_),
-                                           split_heads(parts[2], heads_),
-                                           {.dropout = site_if(is_training(), weights_site_),
-                                            .random = pass.random,
-                                            .documents = pass.documents});
+    const at::Tensor q = split_heads(parts[0], heads_);
+    const at::Tensor k = split_heads(parts[1], heads_);
+    const at::Tensor v = split_heads(parts[2], heads_);
+    const nn::AttentionOptions how{.dropout = site_if(is_training(), weights_site_),
+                                   .random = pass.random,
+                                   .documents = pass.documents};
+    const at::Tensor mixed =
+        pass.cache != nullptr ? pass.cache->attend(block_, q, k, v) : nn::attention(q, k, v, how);
     return nn::dropout(
         c_proj_->forward(join_heads(mixed)), site_if(is_training(), output_site_), pass.random);
   }
 
  private:
   std::int64_t heads_;
+  std::int64_t block_;
   nn::DropoutSite weights_site_;
   nn::DropoutSite output_site_;
   std::shared_ptr<Projection> c_attn_;
@@ -146,16 +152,16 @@ class Gpt2 final : public Model {
                      const Pass& pass) override {
     check_texts(inputs, targets, shape_);
     check_positions(inputs, pass.positions);
-    const at::Tensor positions = pass.positions.defined()
-                                     ? wpe_->forward(pass.positions)
-                                     : wpe_->weight.narrow(0, 0, inputs.size(1));
-    at::Tensor x = nn::dropout(wte_->forward(inputs) + positions,
+    check_pass(inputs, targets, pass);
+    at::Tensor x = nn::dropout(wte_->forward(inputs) + positions_of(inputs, pass),
                                site_if(is_training(), {shape_.dropout, kEmbeddingSite}),
                                pass.random);
     const BlockPass block_pass{.documents = nn::documents_for(pass.positions, x),
-                               .random = pass.random};
+                               .random = pass.random,
+                               .cache = pass.cache};
     for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
-    const at::Tensor part = part_for_head(x, targets, pass.logits);
+    end_pass(inputs, pass);
+    const at::Tensor part = part_for_head(x, targets, pass);
     return loss_or_logits(ln_f_->forward(part), wte_->weight, targets);
   }
 
@@ -165,6 +171,16 @@ class Gpt2 final : public Model {
   }
 
  private:
+  /// Returns the vectors of the tokens' positions.
+  [[nodiscard]] at::Tensor positions_of(const at::Tensor& inputs, const Pass& pass) const {
+    const std::int64_t length = inputs.size(1);
+    if (pass.cache != nullptr) {
+      return wpe_->forward(pass.cache->positions(length, inputs.device()));
+    }
+    if (pass.positions.defined()) return wpe_->forward(pass.positions);
+    return wpe_->weight.narrow(0, 0, length);
+  }
+
   Shape shape_;
   std::shared_ptr<Embedding> wte_;
   std::shared_ptr<Embedding> wpe_;

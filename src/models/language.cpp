@@ -1,12 +1,16 @@
 #include "models/language.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iterator>
 #include <optional>
 
 #include "sheaf/base/error.h"
+#include "sheaf/models/key_value_cache.h"
 #include "sheaf/nn/linear.h"
 #include "sheaf/nn/linear_cross_entropy.h"
 
@@ -80,9 +84,40 @@ void check_positions(const at::Tensor& inputs, const at::Tensor& positions) {
   }
 }
 
-at::Tensor part_for_head(const at::Tensor& x, const at::Tensor& targets, Logits logits) {
-  if (targets.defined() || logits == Logits::all) return x;
-  return x.select(1, x.size(1) - 1);
+void check_pass(const at::Tensor& inputs, const at::Tensor& targets, const Pass& pass) {
+  for (const std::int64_t count : pass.counts) {
+    if (count >= 1 && count <= inputs.size(1)) continue;
+    throw UsageError(fmt::format(
+        "of a text's {} tokens between 1 and all must count, got {}", inputs.size(1), count));
+  }
+  if (!pass.counts.empty() && std::ssize(pass.counts) != inputs.size(0)) {
+    throw UsageError(fmt::format("a pass of {} texts needs a count for each of them, got {}",
+                                 inputs.size(0),
+                                 pass.counts.size()));
+  }
+  if (pass.cache == nullptr) return;
+  if (targets.defined() || at::GradMode::is_enabled()) {
+    throw UsageError(
+        "a model that keeps tokens cannot be trained in the same pass: leave out "
+        "targets, and use at::NoGradGuard");
+  }
+  if (pass.positions.defined()) {
+    throw UsageError("a model that keeps tokens knows their positions: leave out Pass::positions");
+  }
+  pass.cache->check_room(inputs.size(0), inputs.size(1));
+}
+
+at::Tensor part_for_head(const at::Tensor& x, const at::Tensor& targets, const Pass& pass) {
+  if (targets.defined() || pass.logits == Logits::all) return x;
+  if (pass.counts.empty()) return x.select(1, x.size(1) - 1);
+  const at::Tensor last = at::tensor(pass.counts, at::kLong).sub_(1).to(x.device());
+  return x.gather(1, last.view({-1, 1, 1}).expand({-1, 1, x.size(2)})).squeeze(1);
+}
+
+void end_pass(const at::Tensor& inputs, const Pass& pass) {
+  if (pass.cache == nullptr) return;
+  const std::vector<std::int64_t> all(static_cast<std::size_t>(inputs.size(0)), inputs.size(1));
+  pass.cache->advance(pass.counts.empty() ? all : pass.counts);
 }
 
 at::Tensor loss_or_logits(const at::Tensor& x,

@@ -16,12 +16,18 @@ void check_texts(const at::Tensor& inputs, const at::Tensor& targets, const Shap
 /// Throws UsageError unless positions, where defined, have the shape of the inputs and, on the CPU,
 /// are places in texts of that length.
 void check_positions(const at::Tensor& inputs, const at::Tensor& positions);
+/// Throws UsageError unless the pass has counts for these texts, or none, and a cache that they fit
+/// into, or none.
+void check_pass(const at::Tensor& inputs, const at::Tensor& targets, const Pass& pass);
 
 /// Returns the part of [texts, length, width] that the head needs: all of it for a loss and for all
-/// logits, else [texts, width] of the last tokens.
+/// logits, else [texts, width] of the last tokens that count.
 [[nodiscard]] at::Tensor part_for_head(const at::Tensor& x,
                                        const at::Tensor& targets,
-                                       Logits logits);
+                                       const Pass& pass);
+
+/// Tells the cache, where the pass has one, that its tokens have been read.
+void end_pass(const at::Tensor& inputs, const Pass& pass);
 
 /// Returns the sum of the losses, or logits where there are no targets. `weight` is the head's,
 /// [vocabulary, width].

@@ -8,6 +8,7 @@
 #include "models/layers.h"
 #include "models/rotary_cache.h"
 #include "sheaf/models/cost.h"
+#include "sheaf/models/key_value_cache.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/attention.h"
 #include "sheaf/nn/rotary.h"
@@ -21,6 +22,7 @@ struct BlockPass {
   nn::RotaryTable rotary;
   nn::Documents documents;
   nn::Randomness random;
+  KeyValueCache* cache = nullptr;
 };
 
 std::shared_ptr<Projection> projection(std::int64_t in, std::int64_t out) {
@@ -32,6 +34,7 @@ class LlamaAttention final : public torch::nn::Module {
   LlamaAttention(const Shape& shape, std::int64_t block)
       : heads_(shape.heads),
         kv_heads_(shape.kv_heads),
+        block_(block),
         rotates_(shape.no_rope_interval == 0 || (block + 1) % shape.no_rope_interval != 0),
         site_{shape.attention_dropout, block},
         q_proj_(projection(shape.width, shape.heads * shape.head_size)),
@@ -52,18 +55,18 @@ class LlamaAttention final : public torch::nn::Module {
       q = nn::rotate(q, pass.rotary);
       k = nn::rotate(k, pass.rotary);
     }
-    const at::Tensor mixed = nn::attention(q,
-                                           k,
-                                           v,
-                                           {.dropout = site_if(is_training(), site_),
-                                            .random = pass.random,
-                                            .documents = pass.documents});
+    const nn::AttentionOptions how{.dropout = site_if(is_training(), site_),
+                                   .random = pass.random,
+                                   .documents = pass.documents};
+    const at::Tensor mixed =
+        pass.cache != nullptr ? pass.cache->attend(block_, q, k, v) : nn::attention(q, k, v, how);
     return o_proj_->forward(join_heads(mixed));
   }
 
  private:
   std::int64_t heads_;
   std::int64_t kv_heads_;
+  std::int64_t block_;
   bool rotates_;
   nn::DropoutSite site_;
   std::shared_ptr<Projection> q_proj_;
@@ -145,12 +148,15 @@ class Llama final : public Model {
                      const Pass& pass) override {
     check_texts(inputs, targets, shape_);
     check_positions(inputs, pass.positions);
+    check_pass(inputs, targets, pass);
     at::Tensor x = embed_tokens_->forward(inputs);
-    const BlockPass block_pass{.rotary = rotary_for(inputs, pass.positions),
+    const BlockPass block_pass{.rotary = rotary_of(inputs, pass),
                                .documents = nn::documents_for(pass.positions, x),
-                               .random = pass.random};
+                               .random = pass.random,
+                               .cache = pass.cache};
     for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
-    const at::Tensor part = part_for_head(x, targets, pass.logits);
+    end_pass(inputs, pass);
+    const at::Tensor part = part_for_head(x, targets, pass);
     return loss_or_logits(norm_->forward(part), head_weight(), targets);
   }
 
@@ -160,9 +166,14 @@ class Llama final : public Model {
   }
 
  private:
-  [[nodiscard]] nn::RotaryTable rotary_for(const at::Tensor& inputs, const at::Tensor& positions) {
-    const nn::RotaryTable table = rotary_.table(inputs.size(1), inputs.device());
-    return positions.defined() ? nn::rows_at(table, positions) : table;
+  [[nodiscard]] nn::RotaryTable rotary_of(const at::Tensor& inputs, const Pass& pass) {
+    const std::int64_t length = inputs.size(1);
+    if (pass.cache != nullptr) {
+      return nn::rows_at(rotary_.table(pass.cache->capacity(), inputs.device()),
+                         pass.cache->positions(length, inputs.device()));
+    }
+    const nn::RotaryTable table = rotary_.table(length, inputs.device());
+    return pass.positions.defined() ? nn::rows_at(table, pass.positions) : table;
   }
 
   [[nodiscard]] const at::Tensor& head_weight() const {

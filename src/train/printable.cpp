@@ -56,6 +56,19 @@ std::string printable_lines(std::string_view text, std::string_view indent) {
   return lines + "\n";
 }
 
+std::string printable_text(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto character = take_character(text);
+    if (character == "\n" || character == "\t") {
+      result += character;
+    } else {
+      append_printable(result, character);
+    }
+  }
+  return result;
+}
+
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return !continues(c); }));

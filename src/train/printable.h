@@ -9,6 +9,9 @@ namespace sheaf::train {
 /// cursor or is no UTF-8 written as \u001B or \xFF. A model may write anything.
 [[nodiscard]] std::string printable_lines(std::string_view text, std::string_view indent);
 
+/// Returns the same for a part of a text: newlines and tabs stay, nothing is added.
+[[nodiscard]] std::string printable_text(std::string_view text);
+
 /// Returns the number of characters.
 [[nodiscard]] std::size_t width_of(std::string_view text);
 

@@ -72,6 +72,15 @@ TEST_F(OptionSetTest, ReadsFlagsAndValuesWithoutASection) {
   EXPECT_EQ(ranks, 4);
 }
 
+TEST_F(OptionSetTest, TakesARepeatedOptionAsOftenAsItIsGiven) {
+  std::vector<std::string> prompts;
+  set.repeated("prompt", prompts, "text");
+  EXPECT_EQ(set.parse(Arguments{"--prompt", "a, b", "--job.ranks=2", "--prompt=", "--prompt=c=d"}),
+            Request::run);
+  EXPECT_THAT(prompts, ElementsAre("a, b", "", "c=d"));
+  EXPECT_THAT(set.help("do", "does"), HasSubstr("--prompt TEXT ...  text, any number"));
+}
+
 TEST_F(OptionSetTest, FillsPositionalsInOrder) {
   std::string from;
   std::string to;

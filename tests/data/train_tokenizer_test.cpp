@@ -61,6 +61,38 @@ TEST(TrainTokenizer, MakesATokenizerThatShortensText) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(other)), other);
 }
 
+TEST(TrainTokenizer, EndsAsSoonAsItIsToldTo) {
+  const auto words = counts_of(embedded_corpus().substr(0, 50'000));
+  int looks = 0;
+  TokenizerTrainingOptions options{.size = 500};
+  options.should_stop = [&] { return ++looks == 20; };
+  EXPECT_THAT(error_of([&] { (void)train_tokenizer(words, options); }), HasSubstr("interrupted"));
+  EXPECT_EQ(looks, 20);
+}
+
+TEST(ByteTokenizerJson, MeansTheSameTokens) {
+  const Scratch scratch;
+  const auto tokenizer = open_tokenizer(scratch.write("tokenizer.json", byte_tokenizer_json()));
+  EXPECT_EQ(tokenizer->vocabulary(), 256);
+  std::string text = "caf\u00e9 \xff\x80 \u4f60\u597d<|endoftext|>";
+  for (int byte = 0; byte < 256; ++byte) text += static_cast<char>(byte);
+  EXPECT_EQ(tokenizer->encode(text), open_tokenizer("bytes")->encode(text));
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), text);
+}
+
+TEST(TokenizerFiles, AreThoseThatOpenTheSameTokenizer) {
+  const Scratch scratch;
+  const std::string other = scratch.write("other.json", byte_tokenizer_json());
+  for (const std::string& path : {std::string("bytes"), std::string(SHEAF_GPT2), other}) {
+    const auto files = tokenizer_files(path);
+    const Scratch copy;
+    for (const auto& [name, text] : files) copy.write(name, text);
+    const auto again = open_tokenizer(copy.path());
+    EXPECT_EQ(again->encode("Hello there"), open_tokenizer(path)->encode("Hello there")) << path;
+  }
+  EXPECT_EQ(tokenizer_files(SHEAF_GPT2 "/vocab.json").size(), 2U);
+}
+
 TEST(TrainTokenizer, RefusesWhatCannotBe) {
   const auto refused = [](const TokenizerTrainingOptions& options) {
     return error_of([&] { (void)train_tokenizer(counts_of("a"), options); });

@@ -7,6 +7,8 @@
 
 #include "hub/sample_models.h"
 #include "sheaf/comm/mesh.h"
+#include "sheaf/data/tokenizer_training.h"
+#include "sheaf/hub/generation_config.h"
 #include "sheaf/hub/model_folder.h"
 #include "sheaf/module/deferred.h"
 #include "sheaf/sharding/shard.h"
@@ -135,6 +137,27 @@ TEST(TrainingFromAFolder, GoesOnWhereAnExportedPresetStopped) {
   for (const auto& [name, value] : read_sample(folder.path("second"))) {
     require_equal(value, first.at(name), name);
   }
+}
+
+TEST(Export, TakesTheTokenizerOfTheDataAlong) {
+  const TemporaryFolder folder;
+  train::RunOptions options = run_options("", folder.path("bytes"));
+  options.model.preset = "smollm3-tiny";
+  options.data.source = data::Source::stories;
+  run(options, 2);
+  const auto bytes = data::open_tokenizer(folder.path("bytes"));
+  EXPECT_EQ(bytes->encode("\xffz"), (std::vector<std::int64_t>{255, 'z'}));
+  data::WordCounts words(data::WordPattern::gpt2);
+  words.add("a story of stories");
+  options.data.tokenizer =
+      folder.write("any.json", data::train_tokenizer(words, {.size = 260, .min_count = 1}));
+  options.model.vocabulary = 260;
+  options.train.export_to = folder.path("trained");
+  run(options, 2);
+  EXPECT_EQ(data::open_tokenizer(folder.path("trained"))->hash(),
+            data::open_tokenizer(options.data.tokenizer)->hash());
+  EXPECT_THAT(hub::read_generation_config(folder.path("trained")).eos_token_ids,
+              ::testing::ElementsAre(0));
 }
 
 TEST(TrainingFromAFolder, TakesShorterTextsWherePositionsHaveNoWeights) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "models/trial_texts.h"
@@ -47,15 +48,17 @@ TEST_F(Generate, LeavesTheGlobalGeneratorAlone) {
   EXPECT_TRUE(at::rand({3}).equal(expected));
 }
 
+// Of a context of 8 the last 4 are left when it is full, with the token that did not fit.
 TEST_F(Generate, TakesTheLikeliestAtTemperatureZero) {
-  const Tokens tokens = generate(*model_, kPrompt, {.max_new_tokens = 6, .temperature = 0});
+  const Tokens tokens = generate(*model_, kPrompt, {.max_new_tokens = 20, .temperature = 0});
+  EXPECT_THAT(tokens, SizeIs(20));
+  const at::NoGradGuard no_grad;
   model_->eval();
-  Tokens text = kPrompt;
+  Tokens seen = kPrompt;
   for (const std::int64_t token : tokens) {
-    const Tokens window(text.end() - std::min<std::ptrdiff_t>(8, std::ssize(text)), text.end());
-    const at::Tensor logits = testing::next_logits(*model_, window);
-    EXPECT_EQ(logits.argmax(-1).item<std::int64_t>(), token);
-    text.push_back(token);
+    if (seen.size() > 8) seen.erase(seen.begin(), seen.end() - 4);
+    EXPECT_EQ(testing::next_logits(*model_, seen).argmax(-1).item<std::int64_t>(), token);
+    seen.push_back(token);
   }
 }
 
@@ -112,6 +115,68 @@ TEST_F(Generate, SeesOnlyTheEndOfALongPrompt) {
   const Tokens tokens = generate(*model_, prompt, {.max_new_tokens = 5, .temperature = 0});
   prompt[0] = 100;
   EXPECT_EQ(generate(*model_, prompt, {.max_new_tokens = 5, .temperature = 0}), tokens);
+}
+
+// A context of one token is full with it.
+TEST_F(Generate, GoesOnWithTheSmallestContext) {
+  const auto model = seeded_model({.preset = "gpt2-tiny", .layers = 1, .context = 1});
+  EXPECT_THAT(generate(*model, kPrompt, {.max_new_tokens = 5}), SizeIs(5));
+}
+
+TEST_F(Generate, ContinuesTextsTogetherAsAlone) {
+  for (const double temperature : {0.0, 1.0}) {
+    const std::vector<Tokens> prompts{kPrompt, {7}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 2, 3}, {7, 7}};
+    GenerateOptions options{.max_new_tokens = 12, .temperature = temperature, .seed = 40};
+    const auto together = generate_all(*model_, prompts, options);
+    ASSERT_THAT(together, SizeIs(4));
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(generate(*model_, prompts[i], options), together[i].tokens) << i;
+      ++options.seed;
+    }
+  }
+}
+
+// Each text gets a stop of its own, and ends there while the others go on.
+TEST_F(Generate, EndsEachTextForItself) {
+  const std::vector<Tokens> prompts{kPrompt, {7}, {9, 8}, {7, 7}};
+  GenerateOptions options{.max_new_tokens = 12, .temperature = 0};
+  const auto whole = generate_all(*model_, prompts, options);
+  Tokens counts(4);
+  options.on_token = [&](std::size_t text, std::int64_t token) {
+    EXPECT_EQ(whole[text].tokens.at(static_cast<std::size_t>(counts[text])), token);
+    return ++counts[text] != static_cast<std::int64_t>(2 * text + 1);
+  };
+  const auto cut = generate_all(*model_, prompts, options);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(cut[i].ending, Ending::caller);
+    const auto& tokens = whole[i].tokens;
+    const auto end = tokens.begin() + static_cast<std::ptrdiff_t>(2 * i + 1);
+    EXPECT_EQ(cut[i].tokens, Tokens(tokens.begin(), end));
+  }
+}
+
+TEST_F(Generate, SaysWhyATextEnds) {
+  const std::vector<Tokens> prompts{kPrompt};
+  const auto whole = generate_all(*model_, prompts, {.max_new_tokens = 3, .temperature = 0});
+  EXPECT_EQ(whole[0].ending, Ending::length);
+  const auto stopped = generate_all(
+      *model_, prompts, {.max_new_tokens = 3, .temperature = 0, .stop = {whole[0].tokens[0]}});
+  EXPECT_EQ(stopped[0].ending, Ending::stop);
+  EXPECT_THAT(stopped[0].tokens, IsEmpty());
+}
+
+TEST_F(Generate, RepeatsNothingUnderAHighPenalty) {
+  const Tokens tokens = generate(
+      *model_, kPrompt, {.max_new_tokens = 100, .temperature = 0, .repetition_penalty = 1e9});
+  std::set<std::int64_t> different(kPrompt.begin(), kPrompt.end());
+  const std::size_t before = different.size();
+  different.insert(tokens.begin(), tokens.end());
+  EXPECT_EQ(different.size(), before + 100);
+}
+
+TEST_F(Generate, TakesTheLikeliestOfASmallPart) {
+  EXPECT_EQ(generate(*model_, kPrompt, {.max_new_tokens = 6, .top_p = 0}),
+            generate(*model_, kPrompt, {.max_new_tokens = 6, .temperature = 0}));
 }
 
 TEST_F(Generate, GivesEveryModuleItsModeBack) {

@@ -37,6 +37,22 @@ TEST(Rotate, TurnsPairsByTheirPosition) {
   expect_same_in_all_types(own, plain, {at::randn({3, 2, 17, 6})});
 }
 
+TEST(Rotate, TurnsEachSampleByPositionsOfItsOwn) {
+  const at::Tensor x = at::randn({2, 3, 4, 8}, at::kDouble);
+  const RotaryTable table = table_for(x, 8);
+  const at::Tensor positions = at::tensor({5, 6, 7, 8, 30, 0, 39, 30}, at::kLong).view({2, 4});
+  const at::Tensor turned = rotate(x, rows_at(table, positions));
+  for (std::int64_t sample = 0; sample < 2; ++sample) {
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const auto position = positions[sample][i].item<std::int64_t>();
+      const at::Tensor alone =
+          rotate(x[sample].narrow(1, i, 1),
+                 {table.cosines.narrow(0, position, 1), table.sines.narrow(0, position, 1)});
+      EXPECT_TRUE(turned[sample].narrow(1, i, 1).equal(alone));
+    }
+  }
+}
+
 TEST(Rotate, TakesViewsOfOtherTensors) {
   const auto viewed = [](const Formula& formula) -> Formula {
     return [=](const Tensors& in) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,10 @@ class Tokenizer {
 /// beside it), or a folder that has one of these. Throws UsageError if there is none, it is
 /// damaged, or it needs something that is not supported.
 [[nodiscard]] std::shared_ptr<const Tokenizer> open_tokenizer(const std::string& path);
+
+/// Returns the files of a tokenizer that open_tokenizer() opens, by their usual names:
+/// tokenizer.json, or vocab.json and merges.txt. "bytes" has a tokenizer.json of the same tokens.
+[[nodiscard]] std::map<std::string, std::string> tokenizer_files(const std::string& path);
 
 /// Encodes all texts on `threads` threads (0: one per core); results come in the order of the
 /// texts. Rethrows what encoding threw.

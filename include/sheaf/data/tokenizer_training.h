@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct TokenizerTrainingOptions {
   std::vector<std::string> special_tokens = {"<|endoftext|>"};
   /// Pairs that are seen less often are not joined.
   std::int64_t min_count = 2;
+  /// Ends the work with an Error as soon as it returns true.
+  std::function<bool()> should_stop = {};
 };
 
 /// Throws UsageError for a size that is too small or special tokens that cannot be.
@@ -55,5 +58,8 @@ class WordCounts {
 /// what check() does.
 [[nodiscard]] std::string train_tokenizer(const WordCounts& words,
                                           const TokenizerTrainingOptions& options);
+
+/// Returns the tokenizer "bytes" as the text of such a file.
+[[nodiscard]] std::string byte_tokenizer_json();
 
 }  // namespace sheaf::data

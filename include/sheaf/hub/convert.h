@@ -1,7 +1,10 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "sheaf/base/options.h"
@@ -19,6 +22,9 @@ constexpr auto enum_names(WeightType) {
                     EnumName{"bf16", WeightType::bf16},
                     EnumName{"fp16", WeightType::fp16}};
 }
+
+/// Returns the type that is named; nothing for `keep`.
+[[nodiscard]] std::optional<at::ScalarType> scalar_type_of(WeightType type);
 
 struct ConvertOptions {
   std::string from;

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct FolderContents {
   std::vector<checkpoint::TensorSpec> parameters;
   /// Folder whose tokenizer and generation config go along, as they are; empty: none.
   std::string companions_from;
+  /// Texts of further files by name, such as tokenizer.json.
+  std::map<std::string, std::string> files = {};
 };
 
 struct FolderOptions {

@@ -14,6 +14,8 @@
 
 namespace sheaf::models {
 
+class KeyValueCache;
+
 /// What a pass gives back when there are no targets: the logits of each text's last token (for
 /// generation), or those of all.
 enum class Logits { last, all };
@@ -24,6 +26,12 @@ struct Pass {
   /// Place of each token in its document, int64 in the shape of the inputs, where texts are packed:
   /// documents of one text see nothing of one another. Undefined: each text is one document.
   at::Tensor positions = {};
+  /// Of a language model: tokens that were read before, which those of this pass follow; it takes
+  /// them along. Only without targets and gradients, and without dropout of attention weights.
+  KeyValueCache* cache = nullptr;
+  /// How many tokens of each text count, where texts were made equally long by others behind them:
+  /// the last of these is what Logits::last means. Empty: all.
+  std::vector<std::int64_t> counts = {};
 };
 
 /// A model that can be trained: its loss, its costs, and which of its modules are blocks. It knows

@@ -2,17 +2,32 @@
 
 #include <algorithm>
 
-namespace sheaf::data::bpe {
+#include "sheaf/base/error.h"
 
-MergeLearner::MergeLearner(std::vector<CountedWord> words, std::vector<std::string> names)
-    : words_(std::move(words)), names_(std::move(names)) {
+namespace sheaf::data::bpe {
+namespace {
+
+// Words whose pairs are counted in well below a second.
+constexpr std::uint32_t kWordsBetweenLooks = 1 << 12;
+
+}  // namespace
+
+MergeLearner::MergeLearner(std::vector<CountedWord> words,
+                           std::vector<std::string> names,
+                           std::function<bool()> should_stop)
+    : words_(std::move(words)), names_(std::move(names)), should_stop_(std::move(should_stop)) {
   for (std::uint32_t id = 0; id < names_.size(); ++id) by_name_.emplace(names_[id], id);
   count_pairs();
+}
+
+void MergeLearner::throw_if_stopped() const {
+  if (should_stop_ && should_stop_()) throw Error("interrupted while the tokenizer was made");
 }
 
 void MergeLearner::count_pairs() {
   Grown seen;
   for (std::uint32_t i = 0; i < words_.size(); ++i) {
+    if (i % kWordsBetweenLooks == 0) throw_if_stopped();
     const auto& tokens = words_[i].tokens;
     for (std::size_t at = 0; at + 1 < tokens.size(); ++at) {
       change({tokens[at], tokens[at + 1]}, words_[i].count, i, seen);
@@ -78,6 +93,7 @@ void MergeLearner::join(std::uint32_t word, const Merge& merge, Grown& grown) {
 
 void MergeLearner::learn(const LearnerOptions& options) {
   while (names_.size() < options.size && !queue_.empty()) {
+    throw_if_stopped();
     Candidate top = pop();
     // Merges that came after it was put in may have taken some of it.
     if (const std::int64_t now = counts_[top.pair]; now != top.count) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,10 @@ struct LearnerOptions {
 class MergeLearner {
  public:
   /// `names` are the tokens that there are already, as files write them.
-  MergeLearner(std::vector<CountedWord> words, std::vector<std::string> names);
+  /// Wherever `should_stop` returns true, here and in learn(), Error is thrown; it may be empty.
+  MergeLearner(std::vector<CountedWord> words,
+               std::vector<std::string> names,
+               std::function<bool()> should_stop = {});
 
   /// Learns until there are as many tokens as wanted, or no pair is frequent enough.
   void learn(const LearnerOptions& options);
@@ -57,6 +61,7 @@ class MergeLearner {
   /// The words in which pairs have become more frequent.
   using Grown = std::unordered_map<Pair, std::vector<std::uint32_t>, PairHash>;
 
+  void throw_if_stopped() const;
   void count_pairs();
   void push(Candidate candidate);
   [[nodiscard]] Candidate pop();
@@ -66,6 +71,7 @@ class MergeLearner {
 
   std::vector<CountedWord> words_;
   std::vector<std::string> names_;
+  std::function<bool()> should_stop_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<Pair, std::int64_t, PairHash> counts_;
   std::vector<Candidate> queue_;
