@@ -5,11 +5,13 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/graph_task.h>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cross_entropy.h"
 #include "kernels/products.h"
@@ -136,9 +138,15 @@ module::EarlyGradientPtr room_for(const at::Tensor& weight) {
   if (type == weight.scalar_type()) {
     if (auto lent = module::lend_gradient(weight, type)) return lent;
   }
-  return c10::make_intrusive<module::EarlyGradient>(at::empty_like(weight, type),
-                                                    /*in_place=*/false);
+  return std::make_shared<module::EarlyGradient>(at::empty_like(weight, type),
+                                                 /*in_place=*/false);
 }
+
+/// Lets a layer's context keep it.
+struct Kept final : torch::CustomClassHolder {
+  explicit Kept(module::EarlyGradientPtr early) : gradient(std::move(early)) {}
+  module::EarlyGradientPtr gradient;
+};
 
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static at::Tensor forward(AutogradContext* context,
@@ -151,7 +159,10 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
                               of_weight ? of_weight->values() : at::Tensor()};
     const at::Tensor loss = run_chunks(in, pass.chunk_rows, gradients);
     context->save_for_backward({gradients.hidden});
-    if (of_weight) context->saved_data["weight"] = c10::IValue::make_capsule(of_weight);
+    if (of_weight) {
+      context->saved_data["weight"] =
+          c10::IValue::make_capsule(c10::make_intrusive<Kept>(of_weight));
+    }
     context->saved_data["type"] = hidden.scalar_type();
     context->saved_data["weight_type"] = weight.scalar_type();
     return loss.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
@@ -172,8 +183,8 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static at::Tensor weight_gradient(AutogradContext* context, const at::Tensor& factor) {
     const auto found = context->saved_data.find("weight");
     if (found == context->saved_data.end()) return {};
-    const auto held = found->second.toCapsule();
-    auto& early = static_cast<module::EarlyGradient&>(*held);
+    const auto kept = found->second.toCapsule();
+    module::EarlyGradient& early = *static_cast<const Kept&>(*kept).gradient;
     const bool keep = torch::autograd::get_current_graph_task_keep_graph();
     if (!keep) {
       const at::Tensor place = module::settle_gradient(1, early);

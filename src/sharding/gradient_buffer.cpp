@@ -120,8 +120,8 @@ module::EarlyGradientPtr GradientBuffer::lend(std::size_t member,
   if (!local_.defined()) open_local(exchanged);
   if (local_.scalar_type() != type) return {};
   auto gradient =
-      c10::make_intrusive<module::EarlyGradient>(place_of(member, shape), /*in_place=*/true);
-  lent_.insert_or_assign(member, c10::weak_intrusive_ptr<module::EarlyGradient>(gradient));
+      std::make_shared<module::EarlyGradient>(place_of(member, shape), /*in_place=*/true);
+  lent_.insert_or_assign(member, gradient);
   return gradient;
 }
 

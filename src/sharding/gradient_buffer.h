@@ -103,7 +103,7 @@ class GradientBuffer {
   std::vector<memory::Charge> local_charges_;
   std::vector<bool> contributed_;
   /// What is lent, by parameter; gone where the pass was dropped.
-  std::map<std::size_t, c10::weak_intrusive_ptr<module::EarlyGradient>> lent_;
+  std::map<std::size_t, std::weak_ptr<module::EarlyGradient>> lent_;
   memory::Charge charge_;
 };
 

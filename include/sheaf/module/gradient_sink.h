@@ -1,10 +1,9 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
-#include <c10/util/intrusive_ptr.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace sheaf::module {
@@ -20,9 +19,8 @@ struct GradientTarget {
 };
 
 /// A parameter's gradient that a layer has computed before backward, in the memory where it belongs
-/// if that could be had. Whoever needs that memory first moves it out. A capsule, so that a layer's
-/// context can keep it.
-class EarlyGradient final : public torch::CustomClassHolder {
+/// if that could be had. Whoever needs that memory first moves it out.
+class EarlyGradient {
  public:
   EarlyGradient(at::Tensor values, bool in_place)
       : values_(std::move(values)), in_place_(in_place) {}
@@ -40,7 +38,7 @@ class EarlyGradient final : public torch::CustomClassHolder {
   bool in_place_;
 };
 
-using EarlyGradientPtr = c10::intrusive_ptr<EarlyGradient>;
+using EarlyGradientPtr = std::shared_ptr<EarlyGradient>;
 
 /// Takes the gradients of one parameter from layers that can write them where they belong, so that
 /// nothing is copied. Who wants to be it adds a hook to the parameter's gradient accumulator (see
