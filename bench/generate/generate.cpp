@@ -9,7 +9,6 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <cstdio>
@@ -27,6 +26,7 @@
 #include "sheaf/hub/load_model.h"
 #include "sheaf/models/generate.h"
 #include "sheaf/module/deferred.h"
+#include "temporary_folder.h"
 
 namespace sheaf::bench {
 namespace {
@@ -51,27 +51,6 @@ struct Measured {
   std::vector<double> prompt;
   std::vector<double> later;
   Tokens tokens;
-};
-
-/// A folder that is there as long as this lives.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "generate_bench_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw IoError("cannot make a folder: " + name);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
 };
 
 void write_model(const std::string& path, const std::string& preset) {
@@ -128,7 +107,7 @@ Measured run_sheaf(const std::string& folder, const Options& options, int thread
 }
 
 Measured run_transformers(const std::string& folder,
-                          const Folder& scratch,
+                          const bench::TemporaryFolder& scratch,
                           const Options& options,
                           int threads) {
   const std::string request = scratch / "request.json";
@@ -166,7 +145,7 @@ void add_row(Table& table,
 }
 
 int run(const Options& options) {
-  const Folder scratch;
+  const bench::TemporaryFolder scratch;
   const std::string folder = scratch / "model";
   write_model(folder, options.preset);
   Table table({"threads", "side", "prompt tokens/s", "new tokens/s", "seconds for the new ones"});

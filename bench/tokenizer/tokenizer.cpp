@@ -2,7 +2,6 @@
 //
 //   build/bench/tokenizer [--repetitions 5] [--tokenizer configs/tokenizers/gpt2]
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include "sheaf/data/embedded_corpus.h"
 #include "sheaf/data/pack.h"
 #include "sheaf/data/tokenizer.h"
+#include "temporary_folder.h"
 
 namespace sheaf::bench {
 namespace {
@@ -31,27 +31,6 @@ struct Options {
   int repetitions = 5;
   /// Copies of the embedded text that are packed.
   int copies = 40;
-};
-
-/// A folder that is there as long as this lives.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "tokenizer_bench_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw IoError("cannot make a folder: " + name);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
 };
 
 template <class Run>
@@ -109,7 +88,7 @@ void write_tokenizer_json(const std::string& folder, const std::string& path) {
        {{"type", "BPE"}, {"vocab", json::parse(vocabulary)}, {"merges", std::move(merges)}}}};
 }
 
-json run_peer(const Options& options, const Folder& folder) {
+json run_peer(const Options& options, const bench::TemporaryFolder& folder) {
   const std::string command = fmt::format("{} {} {} {} {} {}",
                                           options.python,
                                           options.peer,
@@ -138,7 +117,7 @@ void print_row(const std::string& what,
       "| {} | {:.1f} | {:.1f} | {:.1f} |\n", what, their_speed, our_speed, our_speed / their_speed);
 }
 
-void compare(const Options& options, const Folder& folder) {
+void compare(const Options& options, const bench::TemporaryFolder& folder) {
   const std::string_view text = data::embedded_corpus();
   const std::string documents = as_documents();
   std::ofstream(folder / "text") << text;
@@ -160,7 +139,7 @@ void compare(const Options& options, const Folder& folder) {
   print_row("documents of 2000 bytes", text.size(), theirs["documents"], each);
 }
 
-void measure_packing(const Options& options, const Folder& folder) {
+void measure_packing(const Options& options, const bench::TemporaryFolder& folder) {
   {
     std::ofstream file(folder / "corpus");
     const std::string documents = as_documents();
@@ -183,7 +162,7 @@ void measure_packing(const Options& options, const Folder& folder) {
 }
 
 void run(const Options& options) {
-  const Folder folder;
+  const bench::TemporaryFolder folder;
   compare(options, folder);
   measure_packing(options, folder);
 }

@@ -9,6 +9,7 @@
 
 #include "models/trial_texts.h"
 #include "support/on_ranks.h"
+#include "support/preset_name.h"
 
 namespace sheaf::models {
 namespace {
@@ -47,11 +48,7 @@ class CachedModel : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Presets,
                          CachedModel,
                          ::testing::Values("gpt2-tiny", "smollm3-tiny", "llama-tiny"),
-                         [](const auto& tested) {
-                           std::string name = tested.param;
-                           name.erase(name.find('-'), 1);
-                           return name;
-                         });
+                         sheaf::testing::preset_name);
 
 TEST_P(CachedModel, ReadsTokenByTokenWhatItReadsAtOnce) {
   const at::Tensor texts = random_texts({2, kContext}, 256);

@@ -10,6 +10,7 @@
 #include "sheaf/models/model.h"
 #include "sheaf/nn/linear_cross_entropy.h"
 #include "support/on_ranks.h"
+#include "support/preset_name.h"
 
 namespace sheaf::models {
 namespace {
@@ -31,11 +32,7 @@ class LanguageModel : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Presets,
                          LanguageModel,
                          ::testing::Values("gpt2-tiny", "smollm3-tiny", "llama-tiny"),
-                         [](const auto& tested) {
-                           std::string name = tested.param;
-                           name.erase(name.find('-'), 1);
-                           return name;
-                         });
+                         sheaf::testing::preset_name);
 
 TEST_P(LanguageModel, StartsWithTheLossOfAGuess) {
   const at::Tensor texts = random_texts({4, 24}, kVocabulary);

@@ -12,6 +12,7 @@
 #include "sheaf/nn/linear_cross_entropy.h"
 #include "support/document_positions.h"
 #include "support/on_ranks.h"
+#include "support/preset_name.h"
 
 namespace sheaf::models {
 namespace {
@@ -77,9 +78,7 @@ class PackedDocuments : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Presets,
                          PackedDocuments,
                          ::testing::Values("gpt2-tiny", "llama-tiny", "smollm3-tiny"),
-                         [](const auto& tested) {
-                           return tested.param.substr(0, tested.param.find('-'));
-                         });
+                         sheaf::testing::preset_name);
 
 TEST_P(PackedDocuments, HaveTheLossAndGradientsOfSeparateOnes) {
   const auto model = seeded_model(options_of(GetParam()));

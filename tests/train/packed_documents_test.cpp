@@ -8,6 +8,7 @@
 #include "sheaf/module/deferred.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/train/evaluate.h"
+#include "support/preset_name.h"
 #include "support/temporary_folder.h"
 #include "train/small_runs.h"
 
@@ -80,9 +81,7 @@ class PackedDocuments : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Presets,
                          PackedDocuments,
                          ::testing::Values("gpt2-tiny", "llama-tiny", "smollm3-tiny"),
-                         [](const auto& tested) {
-                           return tested.param.substr(0, tested.param.find('-'));
-                         });
+                         sheaf::testing::preset_name);
 
 TEST_P(PackedDocuments, HaveTheLossOfSeparateOnes) {
   const sheaf::testing::TemporaryFolder folder;
