@@ -8,6 +8,8 @@
 #include "cli/doctor_command.h"
 #include "cli/generate_command.h"
 #include "cli/launch_command.h"
+#include "cli/memory_command.h"
+#include "cli/plan_command.h"
 #include "cli/train_command.h"
 
 namespace sheaf::cli {
@@ -16,6 +18,8 @@ CommandList commands() {
   CommandList list;
   list.push_back(std::make_unique<TrainCommand>());
   list.push_back(std::make_unique<GenerateCommand>());
+  list.push_back(std::make_unique<PlanCommand>());
+  list.push_back(std::make_unique<MemoryCommand>());
   list.push_back(std::make_unique<ConvertCommand>());
   list.push_back(std::make_unique<DataPackCommand>());
   list.push_back(std::make_unique<DataInspectCommand>());

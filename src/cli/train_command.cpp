@@ -14,6 +14,7 @@
 #include "sheaf/train/baseline.h"
 #include "sheaf/train/interruption.h"
 #include "sheaf/train/run_folder.h"
+#include "sheaf/train/run_out_of_memory.h"
 #include "sheaf/train/sinks.h"
 #include "sheaf/train/trainer.h"
 
@@ -66,8 +67,13 @@ int TrainCommand::run(Console& console) {
   const train::InterruptionWatch watch;
   train::Hooks hooks{.stop_signal = [&watch] { return watch.requested().value_or(0); }};
   if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
-  const train::Summary summary = train::run(options_, world, hooks);
-  return summary.signal == 0 ? 0 : exit_code_of_signal(summary.signal);
+  try {
+    const train::Summary summary = train::run(options_, world, hooks);
+    return summary.signal == 0 ? 0 : exit_code_of_signal(summary.signal);
+  } catch (const train::RunOutOfMemory& error) {
+    console.err << error.page();
+    throw;
+  }
 }
 
 }  // namespace sheaf::cli

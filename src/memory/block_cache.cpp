@@ -71,6 +71,11 @@ void BlockCache::give_back(Block block) {
   free_.emplace(block.capacity, Kept{block.data, ++clock_});
 }
 
+std::size_t BlockCache::reserved() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_ + kept_;
+}
+
 std::size_t BlockCache::kept() const {
   const std::lock_guard lock(mutex_);
   return kept_;

@@ -28,6 +28,8 @@ class BlockCache {
   [[nodiscard]] Block take(std::size_t num_bytes);
   void give_back(Block block);
 
+  /// Returns how many bytes were taken from the system, in use or kept.
+  [[nodiscard]] std::size_t reserved() const;
   /// Returns how many bytes are kept for later.
   [[nodiscard]] std::size_t kept() const;
 

@@ -1,3 +1,4 @@
+#include <ATen/ops/from_blob.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "accounts.h"
 #include "block_cache.h"
 #include "sheaf/memory/cpu_reuse.h"
 #include "sheaf/memory/cpu_usage.h"
@@ -17,40 +19,13 @@
 namespace sheaf::memory {
 namespace {
 
-/// Bytes in use and the most there were. The counts guard no other memory, so relaxed order will
-/// do.
-class Counter {
- public:
-  /// Returns what is in use after it.
-  std::int64_t add(std::int64_t count) {
-    const std::int64_t now = current_.fetch_add(count, std::memory_order_relaxed) + count;
-    std::int64_t seen = peak_.load(std::memory_order_relaxed);
-    while (seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
-    }
-    return now;
-  }
-
-  [[nodiscard]] CpuUsage usage() const {
-    const std::int64_t current = current_.load(std::memory_order_relaxed);
-    const std::int64_t peak = peak_.load(std::memory_order_relaxed);
-    // Another thread may have allocated in the middle of a reset.
-    return {.current = {current}, .peak = {std::max(current, peak)}};
-  }
-
-  void reset_peak() {
-    peak_.store(current_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<std::int64_t> current_ = 0;
-  std::atomic<std::int64_t> peak_ = 0;
-};
-
 /// Stands in front of every block, as wide as the alignment that tensors are promised.
 struct alignas(c10::gAlignment) Header {
   std::size_t num_bytes = 0;
   /// Bytes of the whole block if it came from the cache, else 0.
   std::size_t cached_capacity = 0;
+  /// Whose bytes they are.
+  Accounts::Number account = 0;
 };
 static_assert(sizeof(Header) == c10::gAlignment);
 
@@ -74,18 +49,22 @@ class CountingAllocator final : public c10::Allocator {
     default_copy_data(dest, src, count);
   }
 
-  Counter& counter() { return counter_; }
   void start_reuse() { reuses_ = true; }
+  [[nodiscard]] const BlockCache& cache() const { return cache_; }
 
  private:
   void* take(std::size_t num_bytes);
   static void give_back(void* data);
-  void record(void* data, std::int64_t count);
 
-  Counter counter_;
   BlockCache cache_;
   std::atomic<bool> reuses_ = false;
 };
+
+/// Tells profilers, too.
+void report(void* data, std::int64_t count, std::int64_t in_use) {
+  c10::reportMemoryUsageToProfiler(
+      data, count, static_cast<std::size_t>(in_use), /*total_reserved=*/0, kCpu);
+}
 
 /// Never destroyed: tensors in static variables are freed after everything else.
 CountingAllocator& allocator() {
@@ -94,6 +73,8 @@ CountingAllocator& allocator() {
 }
 
 void* CountingAllocator::take(std::size_t num_bytes) {
+  const auto count = static_cast<std::int64_t>(num_bytes);
+  accounts().require_room(count);
   // A sum that wraps around is the smaller one; alloc_cpu and the cache refuse the other.
   const std::size_t with_header = std::max(num_bytes, num_bytes + sizeof(Header));
   BlockCache::Block block;
@@ -102,15 +83,17 @@ void* CountingAllocator::take(std::size_t num_bytes) {
   } else {
     block.data = c10::alloc_cpu(with_header);
   }
-  void* const data = new (block.data) Header{num_bytes, block.capacity} + 1;
-  record(data, static_cast<std::int64_t>(num_bytes));
+  const Accounts::Number account = current_account();
+  void* const data = new (block.data) Header{num_bytes, block.capacity, account} + 1;
+  report(data, count, accounts().add(account, count));
   return data;
 }
 
 void CountingAllocator::give_back(void* data) {
   if (data == nullptr) return;
   Header* const header = static_cast<Header*>(data) - 1;
-  allocator().record(data, -static_cast<std::int64_t>(header->num_bytes));
+  const auto count = static_cast<std::int64_t>(header->num_bytes);
+  report(data, -count, accounts().remove(header->account, count));
   if (header->cached_capacity > 0) {
     allocator().cache_.give_back({header, header->cached_capacity});
   } else {
@@ -118,10 +101,7 @@ void CountingAllocator::give_back(void* data) {
   }
 }
 
-void CountingAllocator::record(void* data, std::int64_t count) {
-  const auto in_use = static_cast<std::size_t>(counter_.add(count));
-  c10::reportMemoryUsageToProfiler(data, count, in_use, /*total_reserved=*/0, kCpu);
-}
+bool is_installed() { return c10::GetCPUAllocator() == &allocator(); }
 
 }  // namespace
 
@@ -136,8 +116,23 @@ void reuse_cpu_memory() {
   count_cpu_tensors();
 }
 
-CpuUsage cpu_usage() { return allocator().counter().usage(); }
+CpuUsage cpu_usage() {
+  CpuUsage usage = accounts().usage();
+  usage.reserved.count = static_cast<std::int64_t>(allocator().cache().reserved());
+  return usage;
+}
 
-void reset_cpu_peak() { allocator().counter().reset_peak(); }
+void reset_cpu_peak() { accounts().reset_peak(); }
+
+at::Tensor count_shared(const at::Tensor& tensor) {
+  const bool is_counted = tensor.storage().data_ptr().get_deleter() == allocator().raw_deleter();
+  if (!is_installed() || is_counted) return tensor;
+  const auto count = static_cast<std::int64_t>(tensor.nbytes());
+  const Accounts::Number account = current_account();
+  accounts().require_room(count);
+  accounts().add(account, count);
+  const auto forget = [tensor, account, count](void*) { accounts().remove(account, count); };
+  return at::from_blob(tensor.data_ptr(), tensor.sizes(), forget, tensor.options());
+}
 
 }  // namespace sheaf::memory

@@ -51,22 +51,6 @@ struct LedgerState {
   }
 };
 
-std::string_view name(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::parameters:
-      return "parameters";
-    case Purpose::gradients:
-      return "gradients";
-    case Purpose::optimizer:
-      return "optimizer";
-    case Purpose::gathered:
-      return "gathered";
-    case Purpose::communication:
-      return "communication";
-  }
-  return "?";
-}
-
 Charge::Charge(Charge&& other) noexcept
     : state_(std::move(other.state_)),
       entry_(other.entry_),

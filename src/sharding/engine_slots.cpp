@@ -4,6 +4,7 @@
 
 #include "quiet.h"
 #include "sheaf/base/error.h"
+#include "sheaf/memory/holders.h"
 
 namespace sheaf::sharding {
 
@@ -36,11 +37,12 @@ EngineSlots::EngineSlots(std::shared_ptr<Engine> engine) : engine_(std::move(eng
 }
 
 at::Tensor EngineSlots::new_state(std::size_t segment, std::string_view) {
+  const std::string& owner = engine_->units()[places_[segment].unit].name();
+  const memory::HeldFor states(memory::Purpose::optimizer, owner);
   const at::Tensor state = at::zeros_like(segments_[segment].master);
   memory::Ledger ledger = engine_->context().options.ledger;
-  charges_.push_back(ledger.charge(memory::Purpose::optimizer,
-                                   engine_->units()[places_[segment].unit].name(),
-                                   {static_cast<std::int64_t>(state.nbytes())}));
+  charges_.push_back(ledger.charge(
+      memory::Purpose::optimizer, owner, {static_cast<std::int64_t>(state.nbytes())}));
   return state;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sheaf/memory/holders.h"
+
 namespace sheaf::sharding {
 namespace {
 
@@ -28,6 +30,7 @@ void GradientBuffer::take_lasting() {
   if (lasting_.defined()) return;
   const bool whole = !context_.cuts_gradients();
   const std::int64_t numel = whole ? segment_.layout().size() : segment_.layout().shard_size();
+  const memory::HeldFor gradients(memory::Purpose::gradients, segment_.owner());
   lasting_ = context_.lasting_empty(numel, master_type());
   if (whole) clear_gaps(lasting_);
   const layout::Range own = segment_.layout().shard(context_.shard_index());
@@ -50,6 +53,7 @@ at::ScalarType GradientBuffer::wire_type() const {
 at::Tensor GradientBuffer::transient(std::int64_t numel,
                                      at::ScalarType dtype,
                                      std::vector<memory::Charge>& charges) const {
+  const memory::HeldFor exchange(memory::Purpose::communication, segment_.owner());
   at::Tensor tensor = at::empty({numel}, at::TensorOptions(context_.device).dtype(dtype));
   memory::Ledger ledger = context_.options.ledger;
   charges.push_back(

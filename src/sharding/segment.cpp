@@ -9,14 +9,11 @@
 #include <map>
 
 #include "flat_memory.h"
+#include "sheaf/memory/holders.h"
 #include "sheaf/module/deferred.h"
 
 namespace sheaf::sharding {
 namespace {
-
-// Parameters begin at multiples of this many elements: vector instructions like it, and matrix
-// products on GPUs need it.
-constexpr std::int64_t kAlignment = 16;
 
 SegmentType type_of(const ParameterInfo& parameter) {
   return {parameter.tensor.scalar_type(), parameter.trainable};
@@ -37,7 +34,7 @@ layout::FlatLayout layout_of(const Context& context,
                              const Inventory& inventory) {
   std::vector<std::int64_t> numels;
   for (const std::size_t p : parameters) numels.push_back(inventory.parameters[p].tensor.numel());
-  return {numels, {.num_shards = context.num_shards(), .alignment = kAlignment}};
+  return {numels, {.num_shards = context.num_shards(), .alignment = layout::kParameterAlignment}};
 }
 
 Bytes size_of(const at::Tensor& tensor) {
@@ -58,6 +55,7 @@ Segment::Segment(const Context& context,
       master_type_(master_type(type_)),
       own_(layout_.shard(context.shard_index())) {
   const at::NoGradGuard no_grad;
+  const memory::HeldFor parameters_of_unit(memory::Purpose::parameters, owner_);
   if (context.options.starts_blank) {
     place_blank(context);
   } else {
@@ -162,6 +160,7 @@ at::Tensor Segment::part_of(const at::Tensor& like_master, std::size_t member) c
 
 Pending Segment::start_gather(const Context& context) {
   const at::NoGradGuard no_grad;
+  const memory::HeldFor gathered(memory::Purpose::gathered, owner_);
   give_memory(flat_);
   memory::Ledger ledger = context.options.ledger;
   gathered_ = ledger.charge(memory::Purpose::gathered, owner_, size_of(flat_));

@@ -4,8 +4,10 @@
 
 #include <array>
 
+#include "arithmetic_of.h"
 #include "assembly.h"
 #include "model_source.h"
+#include "sheaf/memory/limit.h"
 #include "sheaf/sharding/strategy.h"
 #include "sheaf/train/memory_use.h"
 #include "sheaf/train/peak_flops.h"
@@ -13,25 +15,12 @@
 namespace sheaf::train {
 namespace {
 
-Arithmetic arithmetic_of(Compute compute) {
-  switch (compute) {
-    case Compute::tf32:
-      return Arithmetic::tf32;
-    case Compute::bf16:
-      return Arithmetic::bf16;
-    case Compute::fp16:
-      return Arithmetic::fp16;
-    case Compute::fp32:
-      break;
-  }
-  return Arithmetic::fp32;
-}
-
 PeakFlops peak_of(const RunOptions& options, const Assembly& parts) {
   const Arithmetic arithmetic = arithmetic_of(options.precision.compute);
   if (!parts.device.is_cpu()) return gpu_peak(device_name(parts.device), arithmetic);
   const comm::Group& world = parts.mesh.world();
   world.barrier().wait();
+  const memory::LimitPause not_the_runs;
   PeakFlops peak = measure_cpu_peak(arithmetic);
   const at::Tensor mean = at::full({1}, peak.flops, at::kDouble);
   world.all_reduce(mean, {.reduction = comm::Reduction::average, .purpose = comm::Purpose::control})

@@ -5,12 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "sheaf/train/memory_report.h"
 #include "sheaf/train/record.h"
 
 namespace sheaf::train {
 
 /// Returns what the caching allocator holds on that GPU; nothing about the process.
 [[nodiscard]] MemoryUse gpu_memory(at::Device device);
+
+/// Returns what that allocator has taken from the GPU.
+[[nodiscard]] AllocatorUse gpu_allocator(at::Device device);
+
+/// Makes what is in use now the peak.
+void reset_gpu_peak(at::Device device);
+
+/// Lets tensors on that GPU take no more than `limit`, of all that it has.
+void limit_gpu_memory(at::Device device, Bytes limit);
+
+/// Begins to write down every allocation on GPUs, for gpu_snapshot().
+void record_gpu_history();
+/// Returns what memory_viz reads: segments, blocks and the history.
+[[nodiscard]] std::string gpu_snapshot();
 
 /// Returns what the driver calls that GPU.
 [[nodiscard]] std::string gpu_name(at::Device device);

@@ -12,6 +12,16 @@ namespace {
 
 MemoryUse gpu_memory(at::Device device) { refuse(device); }
 
+AllocatorUse gpu_allocator(at::Device device) { refuse(device); }
+
+void reset_gpu_peak(at::Device device) { refuse(device); }
+
+void limit_gpu_memory(at::Device device, Bytes /*limit*/) { refuse(device); }
+
+void record_gpu_history() { refuse(at::kCUDA); }
+
+std::string gpu_snapshot() { refuse(at::kCUDA); }
+
 std::string gpu_name(at::Device device) { refuse(device); }
 
 std::vector<std::string> gpu_names() { return {}; }

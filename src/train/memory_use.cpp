@@ -30,7 +30,7 @@ void add_process_memory(MemoryUse& use) {
 
 MemoryUse cpu_memory() {
   const auto usage = memory::cpu_usage();
-  return {.allocated = usage.current, .peak_allocated = usage.peak};
+  return {.allocated = usage.current, .peak_allocated = usage.peak, .reserved = usage.reserved};
 }
 
 std::string processor_name() {

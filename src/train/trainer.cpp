@@ -10,6 +10,9 @@
 
 #include "assembly.h"
 #include "export.h"
+#include "memory_labels.h"
+#include "memory_limit.h"
+#include "out_of_memory.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/generate.h"
@@ -56,6 +59,13 @@ TrainStep make_step(const RunOptions& options, const Assembly& parts, const Hook
            .seed = static_cast<std::uint64_t>(options.train.seed)}};
 }
 
+std::vector<module::ClaimHandle> labels_for(const RunOptions& options,
+                                            const Hooks& hooks,
+                                            const models::Model& model) {
+  if (!hooks.labels_memory && options.memory.limit.count == 0) return {};
+  return label_memory(model);
+}
+
 /// One run, from the first step to the summary.
 class Trainer {
  public:
@@ -64,6 +74,7 @@ class Trainer {
         hooks_(hooks),
         world_(world),
         parts_(assemble(options, world)),
+        labels_(labels_for(options, hooks, *parts_.model)),
         info_(describe_run(options, parts_)),
         progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
         clock_(parts_.device, world),
@@ -221,6 +232,7 @@ class Trainer {
   const Hooks& hooks_;
   comm::Group world_;
   Assembly parts_;
+  std::vector<module::ClaimHandle> labels_;
   RunInfo info_;
   TrainingState progress_;
   PhaseClock clock_;
@@ -239,7 +251,14 @@ Summary run(const RunOptions& options, const comm::Group& world, const Hooks& ho
   const at::Device device = device_of(options.comm);
   const c10::DeviceGuard on_device(device);
   nn::prefer_attention_kernel(options.model.attention, device);
-  return Trainer(options, world, hooks).run();
+  const MemoryLimit limit(options.memory.limit, device);
+  try {
+    return Trainer(options, world, hooks).run();
+  } catch (const memory::OutOfMemory& error) {
+    throw out_of_memory(error, options, world.size());
+  } catch (const c10::OutOfMemoryError& error) {
+    throw out_of_memory(error, options, world.size());
+  }
 }
 
 }  // namespace sheaf::train

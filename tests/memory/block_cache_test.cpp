@@ -49,6 +49,15 @@ TEST(BlockCache, NeverHoldsMoreThanWasInUseAtThePeak) {
   EXPECT_EQ(cache.kept(), 10 * kMiB);
 }
 
+TEST(BlockCache, HasReservedWhatIsInUseAndWhatIsKept) {
+  BlockCache cache;
+  const BlockCache::Block used = cache.take(6 * kMiB);
+  cache.give_back(cache.take(4 * kMiB));
+  EXPECT_EQ(cache.reserved(), 10 * kMiB);
+  cache.give_back(used);
+  EXPECT_EQ(cache.reserved(), 10 * kMiB);
+}
+
 TEST(BlockCache, GivesMemoryThatCanBeWrittenToTheEnd) {
   BlockCache cache;
   for (const std::size_t size : {std::size_t{1}, 100 * std::size_t{1024}, 2 * kMiB, 5 * kMiB + 1}) {

@@ -178,6 +178,8 @@ TEST(Purpose, HasAName) {
   EXPECT_EQ(name(Purpose::optimizer), "optimizer");
   EXPECT_EQ(name(Purpose::gathered), "gathered");
   EXPECT_EQ(name(Purpose::communication), "communication");
+  EXPECT_EQ(name(Purpose::activations), "activations");
+  EXPECT_EQ(name(Purpose::temporary), "temporary");
 }
 
 }  // namespace

@@ -19,6 +19,10 @@ struct Range {
 /// Returns what both have in common; an empty range at 0 if nothing.
 [[nodiscard]] Range intersect(const Range& a, const Range& b);
 
+/// Where parameters begin in the buffers of units: vector instructions like it, and matrix products
+/// on GPUs need it.
+inline constexpr std::int64_t kParameterAlignment = 16;
+
 struct FlatLayoutOptions {
   /// Ranks the buffer is cut over.
   int num_shards = 1;

@@ -6,15 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "sheaf/base/memory_purpose.h"
 #include "sheaf/base/units.h"
 
 namespace sheaf::memory {
-
-/// What bytes are held for.
-enum class Purpose { parameters, gradients, optimizer, gathered, communication };
-inline constexpr std::size_t kNumPurposes = 5;
-
-[[nodiscard]] std::string_view name(Purpose purpose);
 
 struct LedgerState;
 

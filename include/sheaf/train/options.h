@@ -25,6 +25,7 @@ struct RunOptions {
   BatchOptions batch;
   TrainSection train;
   LogSection log;
+  MemorySection memory;
   comm::InitOptions comm;
 };
 
@@ -41,6 +42,7 @@ void describe(Fields& field, RunOptions& run) {
   field.section("batch", run.batch);
   field.section("train", run.train);
   field.section("log", run.log);
+  field.section("memory", run.memory);
   field.section("comm", run.comm);
 }
 

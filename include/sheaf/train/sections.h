@@ -93,6 +93,11 @@ struct LogSection {
   std::string baseline;
 };
 
+struct MemorySection {
+  /// Most that the tensors of one rank may take; 0: no limit.
+  Bytes limit{0};
+};
+
 template <class Fields>
 void describe(Fields& field, MeshOptions& mesh) {
   field("replicate", mesh.replicate, "copies of the sharded model", at_least(1));
@@ -170,6 +175,11 @@ void describe(Fields& field, LogSection& log) {
   field("price_per_hour", log.price_per_hour, "price of one device for an hour", at_least(0.0));
   field("tensorboard", log.tensorboard, "write event files for TensorBoard, too");
   field("baseline", log.baseline, "log folder of an earlier run to compare with");
+}
+
+template <class Fields>
+void describe(Fields& field, MemorySection& memory) {
+  field("limit", memory.limit, "most that a rank's tensors may take; 0: no limit", at_least(0));
 }
 
 }  // namespace sheaf::train

@@ -19,6 +19,8 @@ struct Hooks {
   /// Asked before every step: the number of the signal that asks the run to end, or 0. Where any
   /// rank is asked, all end after the step before.
   std::function<int()> stop_signal;
+  /// Whether tensors of forward passes are counted for the block that makes them.
+  bool labels_memory = false;
 };
 
 /// Prepares this process for computing: number of threads, flushed denormals, the precision of
@@ -27,7 +29,8 @@ struct Hooks {
 void set_up_process(const RunOptions& options);
 
 /// Trains as the options say: the whole of `sheaf train` but for files and command line. Every rank
-/// must call it. Throws UsageError before the first step for what cannot be.
+/// must call it. Throws UsageError before the first step for what cannot be, and RunOutOfMemory
+/// where memory.limit or the device has too little.
 [[nodiscard]] Summary run(const RunOptions& options, const comm::Group& world, const Hooks& hooks);
 
 }  // namespace sheaf::train

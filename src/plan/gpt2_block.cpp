@@ -1,0 +1,110 @@
+#include <utility>
+
+#include "plan/blocks.h"
+#include "plan/layers.h"
+#include "plan/parameter_places.h"
+
+namespace sheaf::plan {
+namespace {
+
+using gpt2::Place;
+
+class Gpt2Block final : public Block {
+ public:
+  explicit Gpt2Block(std::size_t first) : first_(first) {}
+
+  Held forward(const Pass& pass, Held x) override {
+    x_ = std::move(x);
+    Held normed = layer_norm_forward(pass, statistics1_);
+    Held mixed = attend(pass, std::move(normed));
+    y_ = pass.made(pass.width());
+    mixed.reset();
+    normed = layer_norm_forward(pass, statistics2_);
+    Held made = feed_forward(pass, std::move(normed));
+    return pass.made(pass.width());
+  }
+
+  Held backward(const Pass& pass, Held gradient) override {
+    Held of_mlp = feed_forward_backward(pass, gradient);
+    Held of_y = layer_norm_backward(pass, std::move(of_mlp), first_ + Place::ln_2);
+    of_y.reset();  // added to what came in
+    y_.reset();
+    statistics2_.reset();
+    Held of_attention = attend_backward(pass, gradient);
+    Held of_x = layer_norm_backward(pass, std::move(of_attention), first_ + Place::ln_1);
+    x_.reset();
+    statistics1_.reset();
+    return gradient;
+  }
+
+ private:
+  [[nodiscard]] Weight weight(Place place, std::int64_t in, std::int64_t out) const {
+    return {.place = first_ + place, .in = in, .out = out, .bias = true};
+  }
+
+  Held attend(const Pass& pass, Held normed) {
+    input1_ = std::move(normed);
+    const Held qkv = pass.made(3 * pass.width());
+    attention_.q = attention_.k = attention_.v = qkv;
+    joined_ = attention_forward(pass, attention_, HeadLayout::rows);
+    return dropout_forward(pass, pass.made(pass.width()), pass.model.width);
+  }
+
+  Held feed_forward(const Pass& pass, Held normed) {
+    input2_ = std::move(normed);
+    inner_ = pass.made(pass.matrix(pass.model.hidden));
+    Held activated = pass.made(pass.matrix(pass.model.hidden));
+    // Only what is fused with the next product is made again in backward.
+    if (keeps_gelu(pass)) activated_ = activated;
+    Held result = pass.made(pass.width());
+    activated.reset();
+    return dropout_forward(pass, std::move(result), pass.model.width);
+  }
+
+  static bool keeps_gelu(const Pass& pass) {
+    return pass.setting.device == Device::cpu && !pass.has_cpu_kernels();
+  }
+
+  Held feed_forward_backward(const Pass& pass, const Held& gradient) {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t h = pass.model.hidden;
+    const Held after = dropout_backward(pass, gradient, d);
+    Held again =
+        keeps_gelu(pass) ? std::exchange(activated_, nullptr) : pass.temporary(pass.matrix(h));
+    weight_gradient(pass, weight(Place::mlp_proj, h, d));
+    again.reset();
+    Held of_gelu = pass.temporary(pass.matrix(h));
+    Held of_inner = pass.temporary(pass.matrix(h));
+    of_gelu.reset();
+    inner_.reset();
+    Held result = linear_backward(pass, std::move(of_inner), weight(Place::c_fc, d, h));
+    input2_.reset();
+    return result;
+  }
+
+  Held attend_backward(const Pass& pass, const Held& gradient) {
+    const std::int64_t d = pass.model.width;
+    Held after = dropout_backward(pass, gradient, d);
+    Held of_mixed = linear_backward(pass, std::move(after), weight(Place::attn_proj, d, d));
+    joined_.reset();
+    AttentionGradients parts =
+        attention_backward(pass, std::move(of_mixed), std::exchange(attention_, {}));
+    Held of_qkv = pass.temporary(3 * pass.width());
+    parts = {};
+    Held result = linear_backward(pass, std::move(of_qkv), weight(Place::c_attn, d, 3 * d));
+    input1_.reset();
+    return result;
+  }
+
+  std::size_t first_;
+  Held x_, statistics1_, input1_, joined_, y_, statistics2_, input2_, inner_, activated_;
+  AttentionSaved attention_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_gpt2_block(std::size_t first_parameter) {
+  return std::make_unique<Gpt2Block>(first_parameter);
+}
+
+}  // namespace sheaf::plan

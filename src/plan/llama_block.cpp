@@ -1,0 +1,141 @@
+#include <utility>
+
+#include "plan/blocks.h"
+#include "plan/layers.h"
+#include "plan/parameter_places.h"
+
+namespace sheaf::plan {
+namespace {
+
+using llama::Place;
+
+/// nn::rotate: the result, and half of it in the wider type at a time.
+template <class Take>
+Held rotated(const Pass& pass, std::int64_t bytes, const Take& take) {
+  Held result = take(bytes);
+  take(bytes / 2 * 4 / pass.element()).reset();
+  return result;
+}
+
+class LlamaBlock final : public Block {
+ public:
+  LlamaBlock(std::size_t first, bool rotates) : first_(first), rotates_(rotates) {}
+
+  Held forward(const Pass& pass, Held x) override {
+    x_ = std::move(x);
+    Held normed = rms_norm_forward(pass, statistics1_);
+    Held mixed = attend(pass, std::move(normed));
+    y_ = pass.made(pass.width());
+    mixed.reset();
+    normed = rms_norm_forward(pass, statistics2_);
+    Held made = feed_forward(pass, std::move(normed));
+    return pass.made(pass.width());
+  }
+
+  Held backward(const Pass& pass, Held gradient) override {
+    Held of_mlp = feed_forward_backward(pass, gradient);
+    Held of_y = rms_norm_backward(pass, std::move(of_mlp), first_ + Place::output_norm);
+    of_y.reset();  // added to what came in
+    y_.reset();
+    statistics2_.reset();
+    Held of_attention = attend_backward(pass, gradient);
+    Held of_x = rms_norm_backward(pass, std::move(of_attention), first_ + Place::input_norm);
+    x_.reset();
+    statistics1_.reset();
+    return gradient;
+  }
+
+ private:
+  [[nodiscard]] Weight weight(Place place, std::int64_t in, std::int64_t out) const {
+    return {.place = first_ + place, .in = in, .out = out};
+  }
+
+  Held attend(const Pass& pass, Held normed) {
+    input1_ = std::move(normed);
+    const auto take = [&](std::int64_t bytes) { return pass.made(bytes); };
+    Held q = pass.made(pass.queries());
+    Held k = pass.made(pass.keys());
+    const Held v = pass.made(pass.keys());
+    if (rotates_) {
+      q = rotated(pass, pass.queries(), take);
+      k = rotated(pass, pass.keys(), take);
+    }
+    attention_.q = q;
+    attention_.k = k;
+    attention_.v = v;
+    joined_ = attention_forward(pass, attention_, rotates_ ? HeadLayout::heads : HeadLayout::rows);
+    return pass.made(pass.width());
+  }
+
+  Held feed_forward(const Pass& pass, Held normed) {
+    input2_ = std::move(normed);
+    const std::int64_t inner = pass.matrix(pass.model.hidden);
+    gate_ = pass.made(inner);
+    up_ = pass.made(inner);
+    product_ = pass.made(inner);
+    return pass.made(pass.width());
+  }
+
+  Held feed_forward_backward(const Pass& pass, const Held& gradient) {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t h = pass.model.hidden;
+    Held of_product = linear_backward(pass, gradient, weight(Place::down, h, d));
+    product_.reset();
+    auto [of_gate, of_up] = gate_backward(pass, std::move(of_product));
+    Held result = linear_backward(pass, std::move(of_up), weight(Place::up, d, h));
+    // The second one is added to the first.
+    Held second = linear_backward(pass, std::move(of_gate), weight(Place::gate, d, h));
+    input2_.reset();
+    return result;
+  }
+
+  struct GateGradients {
+    Held gate, up;
+  };
+
+  GateGradients gate_backward(const Pass& pass, Held /*gradient*/) {
+    const std::int64_t inner = pass.matrix(pass.model.hidden);
+    const bool by_operators = !pass.has_cpu_kernels();
+    const Held times_up = by_operators ? pass.temporary(inner) : nullptr;
+    GateGradients out{.gate = pass.temporary(inner)};
+    const Held activated = by_operators ? pass.temporary(inner) : nullptr;
+    out.up = pass.temporary(inner);
+    gate_.reset();
+    up_.reset();
+    return out;
+  }
+
+  Held attend_backward(const Pass& pass, const Held& gradient) {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t queries = pass.model.heads * pass.model.head_size;
+    const std::int64_t keys = pass.model.kv_heads * pass.model.head_size;
+    Held of_mixed = linear_backward(pass, gradient, weight(Place::o, queries, d));
+    joined_.reset();
+    AttentionGradients parts =
+        attention_backward(pass, std::move(of_mixed), std::exchange(attention_, {}));
+    const auto take = [&](std::int64_t bytes) { return pass.temporary(bytes); };
+    if (rotates_) {
+      parts.k = rotated(pass, pass.keys(), take);
+      parts.q = rotated(pass, pass.queries(), take);
+    }
+    Held result = linear_backward(pass, std::move(parts.v), weight(Place::v, d, keys));
+    Held more = linear_backward(pass, std::move(parts.k), weight(Place::k, d, keys));
+    more.reset();
+    more = linear_backward(pass, std::move(parts.q), weight(Place::q, d, queries));
+    input1_.reset();
+    return result;
+  }
+
+  std::size_t first_;
+  bool rotates_;
+  Held x_, statistics1_, input1_, joined_, y_, statistics2_, input2_, gate_, up_, product_;
+  AttentionSaved attention_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_llama_block(std::size_t first_parameter, bool rotates) {
+  return std::make_unique<LlamaBlock>(first_parameter, rotates);
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,66 @@
+// The program as users start it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "support/run_command.h"
+
+namespace sheaf::cli {
+namespace {
+
+using nlohmann::json;
+using sheaf::testing::CommandResult;
+using sheaf::testing::run_command;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+CommandResult memory(const std::vector<std::string>& more) {
+  std::vector<std::string> command{SHEAF_PROGRAM,
+                                   "memory",
+                                   "--model.preset=gpt2-tiny",
+                                   "--data.source=random",
+                                   "--data.size=20000",
+                                   "--batch.global=8"};
+  command.insert(command.end(), more.begin(), more.end());
+  return run_command(command);
+}
+
+TEST(MemoryCommand, PrintsPredictionBesideMeasurement) {
+  const CommandResult result = memory({"--ranks=2"});
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, ContainsRegex("peak .* predicted .* error [+-][0-9.]+ %"));
+  EXPECT_THAT(result.out, ContainsRegex("were activations of blocks 0-3"));
+  EXPECT_THAT(result.out, HasSubstr("over the step"));
+  EXPECT_THAT(result.out, HasSubstr("peak of the whole process"));
+}
+
+TEST(MemoryCommand, AccountsForEveryByteOfThePeak) {
+  const CommandResult result = memory({"--ranks=2", "--json", "--shard.stage=zero2"});
+  ASSERT_EQ(result.exit_code, 0) << describe(result);
+  const json page = json::parse(result.out);
+  const json& measured = page["measured"];
+  std::int64_t sum = 0;
+  for (const auto& [purpose, bytes] : measured["at_peak"].items()) sum += bytes.get<std::int64_t>();
+  EXPECT_EQ(sum, measured["peak"].get<std::int64_t>());
+  EXPECT_EQ(measured["resting"]["parameters"], page["predicted"]["resting"]["parameters"]);
+  EXPECT_LT(std::abs(page["error"].get<double>()), 0.05);
+  EXPECT_EQ(page["step"], 3);
+}
+
+TEST(MemoryCommand, MeasuresRunsWithoutAPrediction) {
+  const CommandResult result = memory({"--shard.min_parameters=1000"});
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_THAT(result.out, HasSubstr("there is no prediction for such a run"));
+}
+
+TEST(MemoryCommand, RefusesASnapshotOfTheCpu) {
+  const CommandResult result = memory({"--snapshot=x.pickle"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--comm.device=cuda"));
+}
+
+}  // namespace
+}  // namespace sheaf::cli
