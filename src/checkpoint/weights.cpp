@@ -64,7 +64,9 @@ std::string format_index(const WeightMap& weights, Bytes total) {
   return index.dump(/*indent=*/2) + "\n";
 }
 
-std::vector<WeightFile> split_weights(const std::vector<TensorSpec>& tensors, Bytes limit) {
+std::vector<WeightFile> split_weights(const std::vector<TensorSpec>& tensors,
+                                      Bytes limit,
+                                      std::string_view stem) {
   std::vector<WeightFile> files(1);
   std::int64_t size = 0;
   for (const TensorSpec& tensor : tensors) {
@@ -78,8 +80,8 @@ std::vector<WeightFile> split_weights(const std::vector<TensorSpec>& tensors, By
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].name = files.size() == 1
-                        ? std::string(kWeightsName)
-                        : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, files.size());
+                        ? fmt::format("{}.safetensors", stem)
+                        : fmt::format("{}-{:05}-of-{:05}.safetensors", stem, i + 1, files.size());
   }
   return files;
 }

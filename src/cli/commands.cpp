@@ -1,5 +1,10 @@
 #include "cli/commands.h"
 
+#include "cli/checkpoint_diff_command.h"
+#include "cli/checkpoint_export_command.h"
+#include "cli/checkpoint_inspect_command.h"
+#include "cli/checkpoint_prune_command.h"
+#include "cli/checkpoint_verify_command.h"
 #include "cli/collectives_command.h"
 #include "cli/convert_command.h"
 #include "cli/data_inspect_command.h"
@@ -21,6 +26,11 @@ CommandList commands() {
   list.push_back(std::make_unique<PlanCommand>());
   list.push_back(std::make_unique<MemoryCommand>());
   list.push_back(std::make_unique<ConvertCommand>());
+  list.push_back(std::make_unique<CheckpointInspectCommand>());
+  list.push_back(std::make_unique<CheckpointVerifyCommand>());
+  list.push_back(std::make_unique<CheckpointDiffCommand>());
+  list.push_back(std::make_unique<CheckpointExportCommand>());
+  list.push_back(std::make_unique<CheckpointPruneCommand>());
   list.push_back(std::make_unique<DataPackCommand>());
   list.push_back(std::make_unique<DataInspectCommand>());
   list.push_back(std::make_unique<DataTokenizerTrainCommand>());

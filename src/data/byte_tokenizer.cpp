@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "data/checksum.h"
+#include "base/checksum.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::data {

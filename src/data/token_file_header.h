@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "data/checksum.h"
+#include "base/checksum.h"
 
 namespace sheaf::data {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "data/checksum.h"
+#include "base/checksum.h"
 #include "data/token_file_header.h"
 #include "data/unfinished_file.h"
 #include "sheaf/base/error.h"

@@ -39,14 +39,10 @@ constexpr std::array kCompanions{"generation_config.json",
 
 void copy_companions(const std::string& from, const UnfinishedFolder& to) {
   if (from.empty()) return;
-  for (const char* name : kCompanions) {
-    const fs::path source = fs::path(from) / name;
+  for (const std::string& source : companions_in(from)) {
     std::error_code error;
-    if (!fs::exists(source, error)) continue;
-    fs::copy_file(source, to.path_of(name), error);
-    if (error) {
-      throw IoError(fmt::format("cannot copy a file ({}): {}", error.message(), source.string()));
-    }
+    fs::copy_file(source, to.path_of(fs::path(source).filename()), error);
+    if (error) throw IoError(fmt::format("cannot copy a file ({}): {}", error.message(), source));
   }
 }
 
@@ -73,6 +69,16 @@ bool is_part_of_model(const fs::directory_entry& entry) {
 }
 
 }  // namespace
+
+std::vector<std::string> companions_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const char* name : kCompanions) {
+    const fs::path path = fs::path(folder) / name;
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) paths.push_back(path);
+  }
+  return paths;
+}
 
 void check_target(const std::string& path, bool overwrite) {
   const fs::path place = place_of(path);

@@ -28,15 +28,6 @@ void add_slices(Engine& engine, const Segment& segment, std::vector<Slice>& slic
   }
 }
 
-/// Parts of everything; those outside of units are whole.
-std::vector<Slice> all_slices(Engine& engine) {
-  std::vector<Slice> slices = unit_slices(engine);
-  for (const ParameterInfo* info : outside_units(engine)) {
-    slices.push_back(slice_of(*info, 0, info->tensor.detach().view(-1)));
-  }
-  return slices;
-}
-
 /// Copies of a slice, and which of them this rank has.
 struct Copies {
   std::int64_t count = 1;
@@ -97,11 +88,21 @@ std::vector<Slice> unit_slices(Engine& engine) {
   return slices;
 }
 
+std::vector<Slice> kept_slices(Engine& engine) {
+  const Quiet quiet;
+  std::vector<Slice> slices = unit_slices(engine);
+  // Those outside of units are whole.
+  for (const ParameterInfo* info : outside_units(engine)) {
+    slices.push_back(slice_of(*info, 0, info->tensor.detach().view(-1)));
+  }
+  return slices;
+}
+
 std::vector<Slice> owned_slices(Engine& engine) {
   const Quiet quiet;
   const Context& context = engine.context();
   const std::size_t in_units = unit_slices(engine).size();
-  std::vector<Slice> slices = all_slices(engine);
+  std::vector<Slice> slices = kept_slices(engine);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const Copies whole{context.world.size(), context.world.rank()};
     take_piece(slices[i], i < in_units ? copies_in_units(context) : whole);
@@ -113,7 +114,7 @@ std::vector<Slice> owned_slices(Engine& engine) {
 void load_slices(Engine& engine, const std::function<void(const Slice&)>& fill) {
   const Quiet quiet;
   engine.check_failure();
-  for (const Slice& slice : all_slices(engine)) {
+  for (const Slice& slice : kept_slices(engine)) {
     if (slice.values.numel() > 0) fill(slice);
   }
   follow_masters(engine);

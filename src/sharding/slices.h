@@ -12,6 +12,8 @@ namespace sheaf::sharding {
 
 /// See State::slices().
 [[nodiscard]] std::vector<Slice> unit_slices(Engine& engine);
+/// See State::kept_slices().
+[[nodiscard]] std::vector<Slice> kept_slices(Engine& engine);
 /// See State::owned_slices().
 [[nodiscard]] std::vector<Slice> owned_slices(Engine& engine);
 /// See State::load().

@@ -58,7 +58,15 @@ std::vector<at::Tensor> State::parameters() const {
 
 std::vector<Slice> State::slices() const { return unit_slices(*engine_); }
 
+std::vector<Slice> State::kept_slices() const { return sharding::kept_slices(*engine_); }
+
 std::vector<Slice> State::owned_slices() const { return sharding::owned_slices(*engine_); }
+
+NamedTensors State::buffers() const {
+  NamedTensors buffers;
+  for (const BufferInfo& info : engine_->inventory().buffers) buffers[info.name] = info.tensor;
+  return buffers;
+}
 
 std::vector<UnitInfo> State::units() const {
   std::vector<UnitInfo> infos;

@@ -18,10 +18,14 @@ constexpr at::ScalarType kType = at::kFloat;
 // What `sheaf data` puts between documents unless it is told otherwise.
 constexpr const char* kEndOfText = "<|endoftext|>";
 
+}  // namespace
+
 std::string config_of(const RunOptions& options, const models::Shape& shape) {
   if (options.model.from.empty()) return hub::format_config(shape, kType);
   return hub::with_dtype(hub::ModelFolder(options.model.from).config_text(), kType);
 }
+
+namespace {
 
 /// transformers would take another class, whose own special tokens the model may not have.
 std::string tokenizer_config(bool has_end) {
@@ -30,9 +34,10 @@ std::string tokenizer_config(bool has_end) {
   return config.dump(/*indent=*/2) + "\n";
 }
 
-/// The tokenizer of the run's data goes along with a model that has none of its own, and so does
-/// the token that ends a text.
-std::map<std::string, std::string> files_of(const RunOptions& options, const data::Data& data) {
+}  // namespace
+
+std::map<std::string, std::string> tokenizer_files_of(const RunOptions& options,
+                                                      const data::Data& data) {
   if (!options.model.from.empty() || data.tokenizer == nullptr) return {};
   const std::string& named = options.data.tokenizer;
   auto files = data::tokenizer_files(named.empty() ? "bytes" : named);
@@ -43,8 +48,6 @@ std::map<std::string, std::string> files_of(const RunOptions& options, const dat
   if (end) files["generation_config.json"] = hub::format_generation_config({*end});
   return files;
 }
-
-}  // namespace
 
 void check_export(const RunOptions& options, const models::Shape& shape) {
   if (options.train.export_to.empty()) return;
@@ -62,7 +65,7 @@ void export_model(const RunOptions& options, const Assembly& parts) {
                            {.config = config_of(options, parts.shape),
                             .parameters = hub::parameters_of(parts.shape),
                             .companions_from = options.model.from,
-                            .files = files_of(options, parts.data)},
+                            .files = tokenizer_files_of(options, parts.data)},
                            {.group = parts.mesh.world()});
   for (const sharding::Slice& slice : parts.state.owned_slices()) {
     writer.write(slice.name, slice.begin, slice.values);

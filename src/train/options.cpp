@@ -52,6 +52,17 @@ void check_optimizer(const OptimizerSection& optimizer) {
   }
 }
 
+void check_checkpoint(const RunOptions& options) {
+  const CheckpointSection& checkpoint = options.checkpoint;
+  if (checkpoint.dir.empty() && checkpoint.every > 0) {
+    throw UsageError(fmt::format(
+        "checkpoint.every = {} needs checkpoint.dir, a folder for checkpoints", checkpoint.every));
+  }
+  if (checkpoint.keep_best && !options.train.evaluate) {
+    throw UsageError("checkpoint.keep_best needs evaluations: set train.evaluate = true");
+  }
+}
+
 }  // namespace
 
 data::Data open_data(const RunOptions& options) {
@@ -82,6 +93,7 @@ void check_options(const RunOptions& options, int ranks) {
   check_mesh(options, strategy, ranks);
   check_precision(options);
   check_optimizer(options.optimizer);
+  check_checkpoint(options);
   if (options.shard.prefetch && options.shard.max_gathered < 2) {
     throw UsageError(
         "shard.max_gathered = 1 leaves no room for the next unit: set shard.prefetch = false");

@@ -69,6 +69,7 @@ void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& c
   result.skipped = parts_.scaler && !parts_.scaler->unscale();
   if (!result.skipped) {
     if (options_.clip > 0) started_.gradient_norm = parts_.state.clip_gradients(options_.clip);
+    if (parts_.before_update) parts_.before_update();
     parts_.optimizer->step(result.learning_rate_factor);
   }
   started_.outcome = outcome(loss_sum);

@@ -22,6 +22,7 @@
 #include "sheaf/train/memory_use.h"
 #include "sheaf/train/parallelize.h"
 #include "sheaf/train/step.h"
+#include "train/run_checkpointer.h"
 
 namespace sheaf::train {
 namespace {
@@ -46,13 +47,20 @@ data::Loader make_loader(const RunOptions& options,
            .start = start}};
 }
 
-TrainStep make_step(const RunOptions& options, const Assembly& parts, const Hooks& hooks) {
+TrainStep make_step(const RunOptions& options,
+                    const Assembly& parts,
+                    const Hooks& hooks,
+                    std::shared_ptr<Checkpointer> checkpointer) {
   return {{.model = parts.model,
            .state = parts.state,
            .optimizer = parts.optimizer,
            .group = parts.mesh.world(),
            .scaler = parts.scaler,
-           .stop_signal = hooks.stop_signal},
+           .stop_signal = hooks.stop_signal,
+           .before_update =
+               [checkpointer = std::move(checkpointer)] {
+                 if (checkpointer) checkpointer->before_update();
+               }},
           {.schedule = parts.plan.schedule,
            .micro_batch = parts.plan.micro_batch,
            .clip = options.optimizer.clip,
@@ -77,8 +85,9 @@ class Trainer {
         labels_(labels_for(options, hooks, *parts_.model)),
         info_(describe_run(options, parts_)),
         progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
+        checkpointer_(hooks.checkpointer ? hooks.checkpointer : make_checkpointer(options, parts_)),
         clock_(parts_.device, world),
-        step_(make_step(options, parts_, hooks)) {}
+        step_(make_step(options, parts_, hooks, checkpointer_)) {}
 
   Summary run() {
     restore();
@@ -97,7 +106,7 @@ class Trainer {
   }
 
   void restore() {
-    if (hooks_.checkpointer) static_cast<void>(hooks_.checkpointer->restore(progress_));
+    if (checkpointer_) static_cast<void>(checkpointer_->restore(progress_));
     info_.first_step = progress_.step;
     tracker_.emplace(info_,
                      TrackerOptions{.warm_up = options_.log.warm_up,
@@ -114,6 +123,8 @@ class Trainer {
     const PhaseTimes phases = clock_.finish();
     ++progress_.step;
     progress_.position = batch.next;
+    progress_.items += result.targets;
+    progress_.evaluation_loss.reset();
     epoch_ = batch.position.epoch;
     epoch_ended_ = batch.next.epoch > batch.position.epoch;
     record(result, batch, {phases, Clock::now() - began});
@@ -170,9 +181,9 @@ class Trainer {
   }
 
   void save(bool last) {
-    if (!hooks_.checkpointer) return;
+    if (!checkpointer_) return;
     const Clock::time_point began = Clock::now();
-    hooks_.checkpointer->step_done(progress_, last);
+    checkpointer_->step_done(progress_, last);
     tracker_->add_pause(Clock::now() - began);
   }
 
@@ -189,6 +200,7 @@ class Trainer {
     record.epoch = epoch_;
     tracker_->add_pause(record.time);
     summary_.evaluation = record;
+    progress_.evaluation_loss = record.loss;
     tell([&](Sink& sink) { sink.evaluation(record); });
   }
 
@@ -235,6 +247,7 @@ class Trainer {
   std::vector<module::ClaimHandle> labels_;
   RunInfo info_;
   TrainingState progress_;
+  std::shared_ptr<Checkpointer> checkpointer_;
   PhaseClock clock_;
   TrainStep step_;
   std::optional<Tracker> tracker_;

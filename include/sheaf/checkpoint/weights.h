@@ -30,9 +30,10 @@ struct WeightFile {
 };
 
 /// Spreads tensors over files of at most `limit` bytes of values, in their order and named as
-/// transformers names them; a larger tensor gets a file of its own.
+/// transformers names them; a larger tensor gets a file of its own. Names begin with `stem`.
 [[nodiscard]] std::vector<WeightFile> split_weights(const std::vector<TensorSpec>& tensors,
-                                                    Bytes limit);
+                                                    Bytes limit,
+                                                    std::string_view stem = "model");
 
 /// The tensors of a folder: those of model.safetensors, or of several files that
 /// model.safetensors.index.json lists.

@@ -38,6 +38,9 @@ struct FolderOptions {
   std::optional<comm::Group> group = std::nullopt;
 };
 
+/// Returns the paths of the tokenizer's files and the generation config that a folder has.
+[[nodiscard]] std::vector<std::string> companions_in(const std::string& folder);
+
 /// Throws UsageError unless a model can be written to this folder: one that is not there, is empty,
 /// or, with `overwrite`, holds a model.
 void check_target(const std::string& path, bool overwrite);

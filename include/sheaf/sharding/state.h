@@ -95,9 +95,14 @@ class State {
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
   /// The same with names.
   [[nodiscard]] std::vector<Slice> slices() const;
+  /// Returns the parts of all parameters, frozen ones too, that this rank keeps: in an order that
+  /// all ranks have in common, some of them empty.
+  [[nodiscard]] std::vector<Slice> kept_slices() const;
   /// Returns parts of all parameters, frozen ones too, so that every element is on one rank alone:
   /// what each rank has to write when the ranks save a model together.
   [[nodiscard]] std::vector<Slice> owned_slices() const;
+  /// Returns the model's buffers themselves, to read or, on all ranks alike, to write.
+  [[nodiscard]] NamedTensors buffers() const;
   [[nodiscard]] std::vector<UnitInfo> units() const;
 
   /// Scales all gradients so that their global norm is at most `max_norm`; returns the norm before,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sheaf/data/order.h"
 #include "sheaf/optim/optimizer.h"
@@ -20,6 +21,10 @@ struct TrainingState {
   std::int64_t step = 0;
   /// Where the next batch begins.
   data::Position position;
+  /// Tokens or images that these steps have learned from.
+  std::int64_t items = 0;
+  /// Loss of the evaluation after the last step; unset where there was none.
+  std::optional<double> evaluation_loss;
 };
 
 /// Saves and restores a run. Every rank has one, and all are called together.
@@ -32,6 +37,9 @@ class Checkpointer {
   [[nodiscard]] virtual bool restore(TrainingState& state) = 0;
   /// A step is over; saves if it is time. `last` marks the end of the run, also an early one.
   virtual void step_done(const TrainingState& state, bool last) = 0;
+  /// The optimizer is about to change what the last step_done() was given; what is still needed of
+  /// it must be copied before this returns.
+  virtual void before_update() {}
 };
 
 }  // namespace sheaf::train

@@ -9,6 +9,7 @@
 #include "sheaf/data/options.h"
 #include "sheaf/models/options.h"
 #include "sheaf/optim/schedule.h"
+#include "sheaf/train/checkpoint_section.h"
 #include "sheaf/train/sections.h"
 
 namespace sheaf::train {
@@ -26,6 +27,7 @@ struct RunOptions {
   TrainSection train;
   LogSection log;
   MemorySection memory;
+  CheckpointSection checkpoint;
   comm::InitOptions comm;
 };
 
@@ -43,6 +45,7 @@ void describe(Fields& field, RunOptions& run) {
   field.section("train", run.train);
   field.section("log", run.log);
   field.section("memory", run.memory);
+  field.section("checkpoint", run.checkpoint);
   field.section("comm", run.comm);
 }
 

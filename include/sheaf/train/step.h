@@ -29,6 +29,8 @@ struct StepParts {
   std::shared_ptr<sharding::LossScaler> scaler = nullptr;
   /// Returns the signal that asks this rank to stop, 0 where none does; may be empty.
   std::function<int()> stop_signal = {};
+  /// Called before the optimizer changes anything.
+  std::function<void()> before_update = nullptr;
 };
 
 struct StepOptions {

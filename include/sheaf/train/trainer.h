@@ -15,6 +15,7 @@ namespace sheaf::train {
 struct Hooks {
   /// Who is told how it goes; only rank 0's are.
   std::vector<std::shared_ptr<Sink>> sinks;
+  /// Null: what the options' section `checkpoint` says.
   std::shared_ptr<Checkpointer> checkpointer;
   /// Asked before every step: the number of the signal that asks the run to end, or 0. Where any
   /// rank is asked, all end after the step before.

@@ -1,6 +1,6 @@
 #include "data/bpe/definition.h"
 
-#include "data/checksum.h"
+#include "base/checksum.h"
 
 namespace sheaf::data::bpe {
 namespace {

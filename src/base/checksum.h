@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace sheaf::data {
+namespace sheaf {
 
 /// The 64-bit XXH3 checksum of bytes that come in parts.
 class Checksum {
@@ -28,4 +28,4 @@ class Checksum {
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 [[nodiscard]] std::uint64_t checksum_of(std::string_view text);
 
-}  // namespace sheaf::data
+}  // namespace sheaf

@@ -1,8 +1,8 @@
-#include "data/checksum.h"
+#include "base/checksum.h"
 
 #include <xxhash.h>
 
-namespace sheaf::data {
+namespace sheaf {
 
 struct Checksum::State {
   XXH3_state_t xxh3;
@@ -27,4 +27,4 @@ std::uint64_t checksum_of(std::string_view text) {
   return checksum_of(std::as_bytes(std::span(text)));
 }
 
-}  // namespace sheaf::data
+}  // namespace sheaf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/disk.h"
+#include "checkpoint/folder_plan.h"
+#include "sheaf/checkpoint/manifest.h"
+
+namespace sheaf::checkpoint {
+
+/// Hashed and written at a time, so the least that a reader reads to check what it needs.
+inline constexpr std::int64_t kPieceBytes = 4 << 20;
+
+/// A piece, and the number that the plan gives its tensor.
+struct WrittenPiece {
+  std::size_t tensor = 0;
+  Piece piece;
+};
+
+/// Files by their number in the plan.
+using OpenFiles = std::map<std::size_t, File>;
+
+/// Makes the files whose owner is `rank`, with their headers.
+[[nodiscard]] OpenFiles make_files(const FolderPlan& plan,
+                                   const std::string& folder,
+                                   int rank,
+                                   Disk& disk);
+
+/// Writes parts, reads them again to compare, and waits until the disk has them. `files` are those
+/// that are open already. Throws IoError, and UsageError for a part that the plan has no place for.
+[[nodiscard]] std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
+                                                    const std::string& folder,
+                                                    const std::vector<Part>& parts,
+                                                    OpenFiles& files,
+                                                    Disk& disk);
+
+}  // namespace sheaf::checkpoint
