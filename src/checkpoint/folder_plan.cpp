@@ -29,16 +29,18 @@ void FolderPlan::add(const std::vector<TensorSpec>& tensors,
   for (WeightFile& file : split_weights(tensors, limit, stem)) {
     // transformers does not read a file that has no format.
     SafetensorsPlan plan(std::move(file.tensors), {{"format", "pt"}});
-    for (const TensorEntry& entry : plan.tensors()) {
-      if (!by_name_.emplace(entry.tensor.name, tensors_.size()).second) {
-        throw UsageError(fmt::format("a checkpoint cannot hold two tensors named {}",
-                                     in_quotes(entry.tensor.name)));
-      }
-      tensors_.push_back({files_.size(), entry});
-    }
+    for (const TensorEntry& entry : plan.tensors()) add(entry);
     const int owner = static_cast<int>(files_.size()) % ranks;
     files_.push_back({std::move(file.name), std::move(plan), owner});
   }
+}
+
+void FolderPlan::add(const TensorEntry& entry) {
+  if (!by_name_.emplace(entry.tensor.name, tensors_.size()).second) {
+    throw UsageError(
+        fmt::format("a checkpoint cannot hold two tensors named {}", in_quotes(entry.tensor.name)));
+  }
+  tensors_.push_back({files_.size(), entry});
 }
 
 std::size_t FolderPlan::find(std::string_view name) const {

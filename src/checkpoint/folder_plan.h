@@ -46,6 +46,8 @@ class FolderPlan {
            std::string_view stem,
            int ranks,
            Bytes smallest_file);
+  /// Adds a tensor of the file that comes next.
+  void add(const TensorEntry& entry);
 
   std::vector<PlannedFile> files_;
   std::vector<PlannedTensor> tensors_;

@@ -105,7 +105,7 @@ std::uint64_t number_at(const nlohmann::json& json, const char* key) {
 }
 
 std::string file_name_at(const nlohmann::json& json, const char* key) {
-  const auto name = json.at(key).get<std::string>();
+  auto name = json.at(key).get<std::string>();
   const bool plain = !name.empty() && name.front() != '.' && name != kManifestName &&
                      name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
   if (plain) return name;

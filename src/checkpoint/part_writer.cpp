@@ -46,6 +46,7 @@ PlacedPart place(const FolderPlan& plan, const Part& part) {
 
 std::vector<PlacedPart> placed(const FolderPlan& plan, const std::vector<Part>& parts) {
   std::vector<PlacedPart> all;
+  all.reserve(parts.size());
   for (const Part& part : parts) all.push_back(place(plan, part));
   // Disks are fastest from front to back.
   std::ranges::sort(all, [](const PlacedPart& a, const PlacedPart& b) {

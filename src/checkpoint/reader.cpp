@@ -135,6 +135,18 @@ struct Reader::Impl {
                     piece.begin));
   }
 
+  /// Returns what is wrong with a piece; empty if nothing is.
+  [[nodiscard]] std::string problem_with(const SavedTensor& saved, const Piece& piece) const {
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(piece.count * dtype_size(saved.tensor.dtype)));
+    try {
+      read_piece(saved, piece, bytes);
+      return "";
+    } catch (const Damaged& damaged) {
+      return damaged.what();
+    }
+  }
+
   std::string path;
   Manifest manifest;
   std::map<std::string, File> files;
@@ -188,15 +200,10 @@ void Reader::read(const std::string& name, std::int64_t begin, const at::Tensor&
 }
 
 void Reader::verify(const std::function<void(const std::string&)>& problem) const {
-  std::vector<std::byte> scratch;
   for (const SavedTensor& saved : impl_->manifest.tensors) {
     for (const Piece& piece : saved.pieces) {
-      scratch.resize(static_cast<std::size_t>(piece.count * dtype_size(saved.tensor.dtype)));
-      try {
-        impl_->read_piece(saved, piece, scratch);
-      } catch (const Damaged& damaged) {
-        problem(damaged.what());
-      }
+      const std::string found = impl_->problem_with(saved, piece);
+      if (!found.empty()) problem(found);
     }
   }
 }

@@ -45,7 +45,7 @@ bool are_on_gpu(const std::vector<Part>& parts) {
 constexpr std::int64_t kColumns = 4;
 
 at::Tensor as_rows(const Pieces& pieces, std::int64_t rows) {
-  const at::Tensor table = at::zeros({rows, kColumns}, at::kLong);
+  at::Tensor table = at::zeros({rows, kColumns}, at::kLong);
   auto* row = table.mutable_data_ptr<std::int64_t>();
   for (const WrittenPiece& each : pieces) {
     *row++ = static_cast<std::int64_t>(each.tensor);
@@ -58,6 +58,7 @@ at::Tensor as_rows(const Pieces& pieces, std::int64_t rows) {
 
 Pieces from_rows(const std::int64_t* row, std::int64_t rows) {
   Pieces pieces;
+  pieces.reserve(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i, row += kColumns) {
     pieces.push_back(
         {static_cast<std::size_t>(row[0]), {row[1], row[2], std::bit_cast<std::uint64_t>(row[3])}});
@@ -79,6 +80,7 @@ std::vector<Pieces> gather(const comm::Group& group, const Pieces& own) {
   group.all_gather(all, rows, {.purpose = comm::Purpose::control}).wait();
   const at::Tensor back = all.cpu();
   std::vector<Pieces> pieces;
+  pieces.reserve(static_cast<std::size_t>(group.size()));
   for (int rank = 0; rank < group.size(); ++rank) {
     pieces.push_back(from_rows(back.const_data_ptr<std::int64_t>() + rank * most * kColumns,
                                counts.const_data_ptr<std::int64_t>()[rank]));
@@ -149,13 +151,16 @@ struct Saver::Impl {
     if (phase == Phase::writing && (wait || all_ranks(options.group, is_ready(writing)))) {
       guarded([&] { end_writing(); });
     }
-    if (phase == Phase::publishing && (wait || all_ranks(options.group, is_ready(publishing)))) {
-      guarded([&] { together(options.group, [&] { publishing.get(); }); });
-      const Saved saved{contents.step, place(), plan->bytes(), Clock::now() - began};
-      clear();
-      return saved;
-    }
-    return std::nullopt;
+    if (phase != Phase::publishing) return std::nullopt;
+    if (!wait && !all_ranks(options.group, is_ready(publishing))) return std::nullopt;
+    guarded([&] { end_publishing(); });
+    Saved saved{contents.step, place(), plan->bytes(), Clock::now() - began};
+    clear();
+    return saved;
+  }
+
+  void end_publishing() {
+    together(options.group, [&] { publishing.get(); });
   }
 
   void end_writing() {

@@ -15,6 +15,7 @@
 #include "cli/launch_command.h"
 #include "cli/memory_command.h"
 #include "cli/plan_command.h"
+#include "cli/trace_command.h"
 #include "cli/train_command.h"
 
 namespace sheaf::cli {
@@ -25,6 +26,7 @@ CommandList commands() {
   list.push_back(std::make_unique<GenerateCommand>());
   list.push_back(std::make_unique<PlanCommand>());
   list.push_back(std::make_unique<MemoryCommand>());
+  list.push_back(std::make_unique<TraceCommand>());
   list.push_back(std::make_unique<ConvertCommand>());
   list.push_back(std::make_unique<CheckpointInspectCommand>());
   list.push_back(std::make_unique<CheckpointVerifyCommand>());

@@ -146,7 +146,7 @@ Work Group::all_reduce(const at::Tensor& tensor, const ReduceOptions& options) c
   check_reduce(Kind::all_reduce, tensor, options);
   const Reduce reduce{options.reduction, options.scale};
   return state_->submit(
-      {Kind::all_reduce, options.purpose, size_of(tensor)},
+      {Kind::all_reduce, options.purpose, size_of(tensor), options.unit},
       on_this_stream(tensor, [=](Backend& backend) { backend.all_reduce(tensor, reduce); }));
 }
 
@@ -156,7 +156,7 @@ Work Group::all_gather(const at::Tensor& output,
   check_pair(Kind::all_gather, output, input);
   check_whole(Kind::all_gather, output, input, size());
   return state_->submit(
-      {Kind::all_gather, options.purpose, size_of(output)},
+      {Kind::all_gather, options.purpose, size_of(output), options.unit},
       on_this_stream(output, [=](Backend& backend) { backend.all_gather(output, input); }));
 }
 
@@ -167,7 +167,7 @@ Work Group::reduce_scatter(const at::Tensor& output,
   check_whole(Kind::reduce_scatter, input, output, size());
   check_reduce(Kind::reduce_scatter, input, options);
   const Reduce reduce{options.reduction, options.scale};
-  return state_->submit({Kind::reduce_scatter, options.purpose, size_of(input)},
+  return state_->submit({Kind::reduce_scatter, options.purpose, size_of(input), options.unit},
                         on_this_stream(output, [=](Backend& backend) {
                           backend.reduce_scatter(output, input, reduce);
                         }));
@@ -177,7 +177,7 @@ Work Group::broadcast(const at::Tensor& tensor, int root, const MoveOptions& opt
   check_tensor(Kind::broadcast, "tensor", tensor);
   check_rank(Kind::broadcast, "root", root, size());
   return state_->submit(
-      {Kind::broadcast, options.purpose, size_of(tensor)},
+      {Kind::broadcast, options.purpose, size_of(tensor), options.unit},
       on_this_stream(tensor, [=](Backend& backend) { backend.broadcast(tensor, root); }));
 }
 
@@ -196,7 +196,7 @@ Work Group::all_to_all(const at::Tensor& output,
 Work Group::send(const at::Tensor& tensor, int to, const MessageOptions& options) const {
   check_tensor(Kind::send, "tensor", tensor);
   check_peer(Kind::send, "receiver", to, state_->members());
-  return state_->submit({Kind::send, options.purpose, size_of(tensor), to},
+  return state_->submit({Kind::send, options.purpose, size_of(tensor), {}, to},
                         on_this_stream(tensor, [=, tag = options.tag](Backend& backend) {
                           backend.send(tensor, to, tag);
                         }));
@@ -205,7 +205,7 @@ Work Group::send(const at::Tensor& tensor, int to, const MessageOptions& options
 Work Group::recv(const at::Tensor& tensor, int from, const MessageOptions& options) const {
   check_tensor(Kind::recv, "tensor", tensor);
   check_peer(Kind::recv, "sender", from, state_->members());
-  return state_->submit({Kind::recv, options.purpose, size_of(tensor), from},
+  return state_->submit({Kind::recv, options.purpose, size_of(tensor), {}, from},
                         on_this_stream(tensor, [=, tag = options.tag](Backend& backend) {
                           backend.recv(tensor, from, tag);
                         }));
@@ -243,8 +243,13 @@ Group Group::split(const std::vector<int>& colors) const {
       ->submit({Kind::barrier, Purpose::control, Bytes{}},
                [&](Backend& parent) { backend = parent.split(members, name); })
       .wait();
+  const Observers& own_observers = state_->observers();
   return Group(std::make_shared<GroupState>(
-      std::move(members), std::move(backend), std::make_shared<TrafficCounter>(state_->traffic())));
+      std::move(members),
+      std::move(backend),
+      Observers{.traffic = std::make_shared<TrafficCounter>(own_observers.traffic),
+                .recorder = own_observers.recorder,
+                .name = own_observers.name + "/" + name}));
 }
 
 at::Tensor Group::shared_empty(std::int64_t numel, at::ScalarType dtype) const {
@@ -259,6 +264,8 @@ at::Tensor Group::shared_empty(std::int64_t numel, at::ScalarType dtype) const {
   return tensor;
 }
 
-Traffic Group::traffic() const { return state_->traffic()->read(); }
+Traffic Group::traffic() const { return state_->observers().traffic->read(); }
+
+Recorder Group::recorder() const { return state_->observers().recorder; }
 
 }  // namespace sheaf::comm

@@ -1,10 +1,12 @@
 #include "group_state.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <chrono>
 
+#include "device_stamp.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::comm {
@@ -39,10 +41,11 @@ Traffic TrafficCounter::read() const {
   return traffic_;
 }
 
-GroupState::GroupState(Members members,
-                       std::unique_ptr<Backend> backend,
-                       std::shared_ptr<TrafficCounter> traffic)
-    : members_(std::move(members)), traffic_(std::move(traffic)), backend_(std::move(backend)) {}
+GroupState::GroupState(Members members, std::unique_ptr<Backend> backend, Observers observers)
+    : members_(std::move(members)),
+      observers_(std::move(observers)),
+      backend_(std::move(backend)),
+      label_(observers_.recorder.label(observers_.name)) {}
 
 GroupState::~GroupState() {
   bool busy = collectives_.busy();
@@ -52,9 +55,9 @@ GroupState::~GroupState() {
 }
 
 Work GroupState::submit(const Request& request, std::function<void(Backend&)> body) {
-  traffic_->add(request.kind, request.purpose, {.calls = 1, .bytes = request.bytes});
+  observers_.traffic->add(request.kind, request.purpose, {.calls = 1, .bytes = request.bytes});
   if (backend_->stream_ordered()) {
-    run_named(request.kind, *backend_, body);
+    run_in_stream(request, body);
     return {};
   }
   auto call = std::make_shared<Call>();
@@ -62,11 +65,41 @@ Work GroupState::submit(const Request& request, std::function<void(Backend&)> bo
   call->purpose = request.purpose;
   call->group = shared_from_this();
   call->lane = &lane_for(request);
-  call->task =
-      call->lane->submit([kind = request.kind, backend = backend_.get(), body = std::move(body)] {
-        run_named(kind, *backend, body);
-      });
+  const Span span = span_of(request);
+  call->unit = span.unit;
+  // The task may not hold the state that holds its lane, but the state waits for its lanes.
+  call->task = call->lane->submit([this, kind = request.kind, span, body = std::move(body)] {
+    const ScopedSpan running(observers_.recorder, span);
+    run_named(kind, *backend_, body);
+  });
   return Work(std::move(call));
+}
+
+/// Says what is known of a call before it runs.
+Span GroupState::span_of(const Request& request) {
+  const std::int64_t call = request.peer < 0 ? calls_++ : 0;
+  Recorder& recorder = observers_.recorder;
+  return {.kind = SpanKind::collective,
+          .unit = recorder.listening() ? recorder.label(request.unit) : 0,
+          .what = name(request.kind),
+          .purpose = name(request.purpose),
+          .bytes = request.bytes.count,
+          .group = label_,
+          .call = call};
+}
+
+void GroupState::run_in_stream(const Request& request, const std::function<void(Backend&)>& body) {
+  Span span = span_of(request);
+  if (!observers_.recorder.listening()) {
+    run_named(request.kind, *backend_, body);
+    return;
+  }
+  const at::Device device = backend_->device();
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  span.stream = stream.id();
+  std::shared_ptr<const Stamp> begin = stamp_now(stream);
+  run_named(request.kind, *backend_, body);
+  observers_.recorder.add(span, std::move(begin), stamp_now(stream));
 }
 
 std::string GroupState::next_split_name(int color) {
@@ -81,10 +114,12 @@ Lane& GroupState::lane_for(const Request& request) {
 
 void Work::wait() {
   if (!call_) return;
+  const Observers& observers = call_->group->observers();
+  const ScopedSpan waiting(observers.recorder, {.kind = SpanKind::wait, .unit = call_->unit});
   const auto start = std::chrono::steady_clock::now();
   const auto count = [&] {
     const Seconds waited = std::chrono::steady_clock::now() - start;
-    call_->group->traffic()->add(call_->kind, call_->purpose, {.waiting = waited});
+    observers.traffic->add(call_->kind, call_->purpose, {.waiting = waited});
   };
   try {
     call_->lane->wait(*call_->task);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "backend.h"
 #include "lane.h"
+#include "sheaf/base/recorder.h"
 #include "sheaf/comm/traffic.h"
 
 namespace sheaf::comm {
@@ -28,18 +30,26 @@ class TrafficCounter {
   Traffic traffic_;
 };
 
+/// Who writes down what a group does.
+struct Observers {
+  std::shared_ptr<TrafficCounter> traffic = std::make_shared<TrafficCounter>();
+  Recorder recorder = {};
+  /// The group's own name, the same on all its ranks.
+  std::string name = "world";
+};
+
 /// What the copies of one Group share: the members, the backend and the order of calls.
 class GroupState : public std::enable_shared_from_this<GroupState> {
  public:
-  GroupState(Members members,
-             std::unique_ptr<Backend> backend,
-             std::shared_ptr<TrafficCounter> traffic = std::make_shared<TrafficCounter>());
+  GroupState(Members members, std::unique_ptr<Backend> backend, Observers observers = {});
   ~GroupState();
 
   struct Request {
     Kind kind;
     Purpose purpose;
     Bytes bytes;
+    /// The unit it is for; empty where it is for none.
+    std::string_view unit = {};
     /// The peer of a message; -1 for collectives.
     int peer = -1;
   };
@@ -48,16 +58,21 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
 
   [[nodiscard]] const Members& members() const { return members_; }
   [[nodiscard]] Backend& backend() { return *backend_; }
-  [[nodiscard]] const std::shared_ptr<TrafficCounter>& traffic() const { return traffic_; }
+  [[nodiscard]] const Observers& observers() const { return observers_; }
   /// Returns a name for the next group split from this one.
   [[nodiscard]] std::string next_split_name(int color);
 
  private:
   [[nodiscard]] Lane& lane_for(const Request& request);
+  [[nodiscard]] Span span_of(const Request& request);
+  void run_in_stream(const Request& request, const std::function<void(Backend&)>& body);
 
   Members members_;
-  std::shared_ptr<TrafficCounter> traffic_;
+  Observers observers_;
   std::unique_ptr<Backend> backend_;
+  Label label_;
+  /// Collectives so far, which are the same on all ranks.
+  std::atomic<std::int64_t> calls_ = 0;
   int num_splits_ = 0;
   std::mutex message_lanes_mutex_;
   /// Messages wait for one peer only, so each peer and direction has a lane of its own.
@@ -73,6 +88,7 @@ struct Call {
   std::shared_ptr<Lane::Task> task;
   Kind kind;
   Purpose purpose;
+  Label unit = 0;
 };
 
 }  // namespace sheaf::comm

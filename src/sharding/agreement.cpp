@@ -1,13 +1,12 @@
 #include "agreement.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <sstream>
 
+#include "comm/texts.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::sharding {
@@ -38,26 +37,6 @@ std::vector<std::int64_t> exchange(const comm::Group& group, std::int64_t a, std
   return {values, values + back.numel()};
 }
 
-std::vector<std::string> exchange_texts(const comm::Group& group,
-                                        const std::string& text,
-                                        const std::vector<std::int64_t>& sizes) {
-  const std::int64_t longest = *std::max_element(sizes.begin(), sizes.end());
-  const at::Tensor own = at::zeros({longest}, at::kByte);
-  std::memcpy(own.mutable_data_ptr(), text.data(), text.size());
-  const at::Device device = group.device();
-  const at::Tensor all =
-      at::empty({group.size() * longest}, at::TensorOptions(device).dtype(at::kByte));
-  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
-  const at::Tensor back = all.cpu();
-  std::vector<std::string> texts;
-  for (std::size_t r = 0; r < sizes.size(); ++r) {
-    const auto* begin =
-        static_cast<const char*>(back.const_data_ptr()) + static_cast<std::int64_t>(r) * longest;
-    texts.emplace_back(begin, static_cast<std::size_t>(sizes[r]));
-  }
-  return texts;
-}
-
 /// Returns how two texts differ in their first line that does.
 std::string first_difference(const std::string& first, const std::string& other, std::size_t rank) {
   std::istringstream a(first);
@@ -83,14 +62,12 @@ void check_agreement(const comm::Group& group,
   const auto digest = static_cast<std::int64_t>(hash(text));
   const std::vector<std::int64_t> all =
       exchange(group, digest, static_cast<std::int64_t>(text.size()));
-  std::vector<std::int64_t> sizes;
   bool same = true;
   for (std::size_t r = 0; r * 2 < all.size(); ++r) {
     same = same && all[2 * r] == all[0] && all[2 * r + 1] == all[1];
-    sizes.push_back(all[2 * r + 1]);
   }
   if (same) return;
-  const std::vector<std::string> texts = exchange_texts(group, text, sizes);
+  const std::vector<std::string> texts = comm::gather_texts(group, text);
   for (std::size_t r = 1; r < texts.size(); ++r) {
     if (texts[r] == texts[0]) continue;
     throw UsageError(

@@ -65,6 +65,7 @@ Engine::Engine(Context context, Inventory inventory, const std::vector<UnitPlan>
     : context_(std::move(context)),
       inventory_(std::move(inventory)),
       units_(build_units(context_, plans, inventory_)),
+      spans_(context_, inventory_, units_),
       gatherer_(context_, inventory_, units_),
       reducer_(context_, inventory_, units_),
       buffers_(context_, inventory_.buffers),
@@ -195,12 +196,14 @@ void Engine::enter_forward(std::size_t unit) {
   gatherer_.need(
       unit, module::in_backward() ? Direction::backward : Direction::forward, Waker::boundary);
   context_.emit(EventKind::forward_began, units_[unit].name());
+  if (!module::in_backward()) spans_.begin(unit, Direction::forward);
 }
 
 void Engine::leave_forward(std::size_t unit) {
   const bool with_gradients = at::GradMode::is_enabled();
   const Quiet quiet;
   context_.emit(EventKind::forward_ended, units_[unit].name());
+  spans_.end(unit, Direction::forward);
   // Recomputed within backward, which needs the unit right away.
   if (module::in_backward()) return;
   gatherer_.leave(unit, Direction::forward, with_gradients);
@@ -212,10 +215,12 @@ void Engine::enter_backward(std::size_t unit) {
   begin_pass();
   gatherer_.need(unit, Direction::backward, Waker::boundary);
   context_.emit(EventKind::backward_began, units_[unit].name());
+  spans_.begin(unit, Direction::backward);
 }
 
 void Engine::leave_backward(std::size_t unit) {
   const Quiet quiet;
+  spans_.end(unit, Direction::backward);
   gatherer_.leave(unit, Direction::backward, /*with_gradients=*/false);
 }
 
@@ -336,6 +341,7 @@ void Engine::begin_pass() {
 void Engine::end_pass() try {
   const Quiet quiet;
   in_pass_ = false;
+  spans_.end_pass();
   check_failure();
   follow_writer();
   reducer_.end_pass();
@@ -359,6 +365,7 @@ void Engine::end_pass() try {
 void Engine::abandon_pass() noexcept {
   const Quiet quiet;
   in_pass_ = false;
+  spans_.forget_pass();
   reducer_.abandon_pass();
   zero_gradients();
   if (!context_.cuts_parameters()) return;

@@ -20,6 +20,7 @@
 #include "sheaf/module/touch.h"
 #include "sheaf/sharding/state.h"
 #include "unit.h"
+#include "unit_spans.h"
 
 namespace sheaf::sharding {
 
@@ -89,6 +90,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Context context_;
   Inventory inventory_;
   Units units_;
+  UnitSpans spans_;
   Gatherer gatherer_;
   Reducer reducer_;
   Buffers buffers_;

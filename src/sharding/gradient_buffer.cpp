@@ -14,7 +14,8 @@ Bytes size_of(const at::Tensor& tensor) { return {static_cast<std::int64_t>(tens
 
 /// The exchange that is used when nobody asked for another.
 comm::Work plain_exchange(const GradientExchange& exchange, const comm::Group& group) {
-  const comm::ReduceOptions how{.scale = exchange.scale, .purpose = comm::Purpose::gradients};
+  const comm::ReduceOptions how{
+      .scale = exchange.scale, .purpose = comm::Purpose::gradients, .unit = exchange.unit};
   if (!exchange.sharded()) return group.all_reduce(exchange.local, how);
   return group.reduce_scatter(exchange.result, exchange.local, how);
 }
@@ -205,8 +206,9 @@ void GradientBuffer::replicate(GradientFlight& flight) {
   }
   if (!context_.replicate) return;
   flight.pending = context_.issue([&] {
-    return context_.replicate->all_reduce(flight.exchange.result,
-                                          {.purpose = comm::Purpose::gradients});
+    return context_.replicate->all_reduce(
+        flight.exchange.result,
+        {.purpose = comm::Purpose::gradients, .unit = flight.exchange.unit});
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/device_stamp.h"
 #include "sheaf/base/log.h"
 
 namespace sheaf::sharding {
@@ -17,8 +18,8 @@ c10::Stream current_stream(at::Device device) {
 
 }  // namespace
 
-Pending::Pending(comm::Work work, std::shared_ptr<c10::Event> done)
-    : work_(std::move(work)), done_(std::move(done)) {}
+Pending::Pending(comm::Work work, std::shared_ptr<c10::Event> done, Recorder recorder)
+    : work_(std::move(work)), done_(std::move(done)), recorder_(std::move(recorder)) {}
 
 Pending::~Pending() {
   if (!done_ || waited_) return;
@@ -32,6 +33,7 @@ Pending::~Pending() {
 Pending& Pending::operator=(Pending&& other) noexcept {
   std::swap(work_, other.work_);
   std::swap(done_, other.done_);
+  std::swap(recorder_, other.recorder_);
   std::swap(waited_, other.waited_);
   return *this;
 }
@@ -42,20 +44,31 @@ void Pending::wait() {
   if (done_) block_stream();
 }
 
-void Pending::block_stream() const {
-  done_->block(current_stream(at::Device(done_->device_type(), done_->device_index())));
+void Pending::block_stream() {
+  const c10::Stream stream =
+      current_stream(at::Device(done_->device_type(), done_->device_index()));
+  // What is over already holds nobody up.
+  if (!recorder_->listening() || done_->query()) {
+    done_->block(stream);
+    return;
+  }
+  std::shared_ptr<const Stamp> begin = comm::stamp_now(stream);
+  done_->block(stream);
+  recorder_->add(
+      {.kind = SpanKind::wait, .stream = stream.id()}, std::move(begin), comm::stamp_now(stream));
 }
 
 bool Pending::done() const { return work_.done() && (!done_ || done_->query()); }
 
-ExchangeStream::ExchangeStream(at::Device device) {
+ExchangeStream::ExchangeStream(at::Device device, Recorder recorder)
+    : recorder_(std::move(recorder)) {
   if (device.is_cpu()) return;
   stream_ = c10::impl::VirtualGuardImpl(device.type())
                 .getStreamFromGlobalPool(device, /*isHighPriority=*/true);
 }
 
 Pending ExchangeStream::issue(const std::function<comm::Work()>& start) const {
-  if (!stream_) return {start(), nullptr};
+  if (!stream_) return Pending(start());
   c10::Event computed(stream_->device_type());
   computed.record(current_stream(stream_->device()));
   computed.block(*stream_);
@@ -63,7 +76,7 @@ Pending ExchangeStream::issue(const std::function<comm::Work()>& start) const {
   comm::Work work = start();
   auto done = std::make_shared<c10::Event>(stream_->device_type());
   done->record(*stream_);
-  return {std::move(work), std::move(done)};
+  return {std::move(work), std::move(done), recorder_};
 }
 
 }  // namespace sheaf::sharding

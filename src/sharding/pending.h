@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "sheaf/base/recorder.h"
 #include "sheaf/comm/work.h"
 
 namespace sheaf::sharding {
@@ -18,7 +19,9 @@ namespace sheaf::sharding {
 class Pending {
  public:
   Pending() = default;
-  Pending(comm::Work work, std::shared_ptr<c10::Event> done);
+  /// Without an event the work alone says when it is done.
+  explicit Pending(comm::Work work) : work_(std::move(work)) {}
+  Pending(comm::Work work, std::shared_ptr<c10::Event> done, Recorder recorder);
   ~Pending();
   Pending(Pending&&) noexcept = default;
   Pending& operator=(Pending&& other) noexcept;
@@ -29,10 +32,12 @@ class Pending {
   [[nodiscard]] bool done() const;
 
  private:
-  void block_stream() const;
+  void block_stream();
 
   comm::Work work_;
   std::shared_ptr<c10::Event> done_;
+  /// Is told how long the computation's stream waits; there where there is an event.
+  std::optional<Recorder> recorder_;
   bool waited_ = false;
 };
 
@@ -40,7 +45,7 @@ class Pending {
 /// computation by events (so memory needs no record_stream); on the CPU the group's own thread.
 class ExchangeStream {
  public:
-  explicit ExchangeStream(at::Device device);
+  ExchangeStream(at::Device device, Recorder recorder);
 
   /// Calls `start` so that what it issues comes after all that was issued so far by the computation
   /// and by earlier exchanges.
@@ -48,6 +53,7 @@ class ExchangeStream {
 
  private:
   std::optional<c10::Stream> stream_;
+  Recorder recorder_;
 };
 
 }  // namespace sheaf::sharding

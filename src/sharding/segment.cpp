@@ -170,7 +170,8 @@ Pending Segment::start_gather(const Context& context) {
       input = own_part();
       input.copy_(master_);
     }
-    return context.shard.all_gather(flat_, input, {.purpose = comm::Purpose::parameters});
+    return context.shard.all_gather(
+        flat_, input, {.purpose = comm::Purpose::parameters, .unit = owner_});
   });
 }
 
@@ -190,7 +191,8 @@ Pending Segment::start_refresh(const Context& context, bool copied) {
   return context.issue([&] {
     if (!copied && !master_in_flat()) own_part().copy_(master_);
     if (!context.cuts_state()) return comm::Work();
-    return context.shard.all_gather(flat_, own_part(), {.purpose = comm::Purpose::parameters});
+    return context.shard.all_gather(
+        flat_, own_part(), {.purpose = comm::Purpose::parameters, .unit = owner_});
   });
 }
 

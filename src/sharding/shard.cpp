@@ -58,7 +58,12 @@ bool has_axis(const comm::Mesh& mesh, std::string_view name) {
 
 Context make_context(const ShardOptions& options, at::Device device) {
   if (options.group) {
-    return {options, *options.group, *options.group, std::nullopt, device, ExchangeStream(device)};
+    return {options,
+            *options.group,
+            *options.group,
+            std::nullopt,
+            device,
+            ExchangeStream(device, options.group->recorder())};
   }
   const comm::Mesh& mesh = *options.mesh;
   check_mesh(mesh);
@@ -68,7 +73,12 @@ Context make_context(const ShardOptions& options, at::Device device) {
   std::optional<comm::Group> replicate;
   if (has_axis(mesh, "replicate") && mesh.size("replicate") > 1)
     replicate = mesh.group("replicate");
-  return {options, mesh.world(), mesh.group("shard"), replicate, device, ExchangeStream(device)};
+  return {options,
+          mesh.world(),
+          mesh.group("shard"),
+          replicate,
+          device,
+          ExchangeStream(device, mesh.world().recorder())};
 }
 
 at::Device device_of(const Inventory& inventory, const ShardOptions& options) {

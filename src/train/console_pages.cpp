@@ -6,7 +6,6 @@
 #include <array>
 #include <iterator>
 #include <numeric>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +13,9 @@
 #include "sheaf/base/table.h"
 #include "sheaf/base/version.h"
 #include "train/figures.h"
+#include "train/page_block.h"
 #include "train/step_line.h"
+#include "train/time_page.h"
 
 namespace sheaf::train {
 namespace {
@@ -22,20 +23,6 @@ namespace {
 // Above this many ranks the table of memory shows the extremes only.
 constexpr std::size_t kMostRanks = 16;
 constexpr std::size_t kMostEpochs = 8;
-
-std::string indented(const std::string& text, std::string_view indent) {
-  std::string result;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) result.append(indent).append(line);
-    result += "\n";
-  }
-  return result;
-}
-
-std::string block(const std::string& title, const Table& table) {
-  return "\n  " + title + "\n" + indented(table.str(), "    ");
-}
 
 // Adds a row unless there is nothing to say.
 void add_fact(Table& table, const std::string& name, const std::string& value) {
@@ -147,31 +134,6 @@ std::string cost_text(const RunInfo& info, const Progress& progress) {
                      count_text(info.ranks, "device"));
 }
 
-std::string times_text(const Summary& summary) {
-  const Progress& progress = summary.progress;
-  if (progress.counted_steps == 0 || progress.steps_per_second <= 0) return "";
-  const auto steps = static_cast<double>(progress.counted_steps);
-  const Seconds all(steps / progress.steps_per_second);
-  Table table;
-  const auto add = [&](const std::string& phase, Seconds time) {
-    table.add({phase,
-               fmt::format("{:.2f} ms", 1000 * time.count() / steps),
-               percent_text(time.count() / all.count())});
-  };
-  const PhaseTimes& phases = summary.phases;
-  add("waiting for data", phases.data_wait);
-  add("forward", phases.forward);
-  add("backward", phases.backward);
-  // Not measured on GPUs, where it is part of the other phases.
-  const bool measured = phases.exposed_communication.count() > 0;
-  if (measured) add("waiting for ranks", phases.exposed_communication);
-  add("optimizer", phases.optimizer);
-  add("other", std::max(Seconds(0), all - phases.total()));
-  add("total", all);
-  return block(fmt::format("time per step, mean of {}", count_text(progress.counted_steps, "step")),
-               table);
-}
-
 struct MemoryColumn {
   std::string_view name;
   Bytes MemoryUse::*bytes;
@@ -252,10 +214,11 @@ std::string end_page(const RunInfo& info, const Summary& summary) {
   add_speeds(facts, info, summary.progress);
   add_utilisation(facts, info, summary);
   add_fact(facts, "epochs", epochs_text(summary.epochs));
+  add_fact(facts, "slow rank", straggler_text(summary));
   add_fact(facts, "cost", cost_text(info, summary.progress));
   add_fact(facts, "exported", summary.exported);
   return "\n" + headline(info, summary) + "\n\n" + indented(facts.str(), "  ") +
-         times_text(summary) + memory_text(summary.memory);
+         time_page(summary) + memory_text(summary.memory);
 }
 
 }  // namespace sheaf::train

@@ -35,7 +35,60 @@ Json phases_json(const PhaseTimes& phases) {
           {"forward", phases.forward.count()},
           {"backward", phases.backward.count()},
           {"exposed_communication", phases.exposed_communication.count()},
-          {"optimizer", phases.optimizer.count()}};
+          {"optimizer", phases.optimizer.count()},
+          {"idle", phases.idle.count()},
+          {"hidden_communication", phases.hidden_communication.count()}};
+}
+
+void put_exchanged(Json& row, const profile::Exchanged& exchanged) {
+  row["calls"] = exchanged.calls;
+  row["bytes"] = exchanged.bytes.count;
+  row["seconds"] = exchanged.time.count();
+}
+
+Json collectives_json(const std::vector<profile::CollectiveUse>& uses) {
+  Json rows = Json::array();
+  for (const profile::CollectiveUse& use : uses) {
+    Json row = {{"collective", use.collective}, {"purpose", use.purpose}};
+    put_exchanged(row, use.exchanged);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Json units_json(const std::vector<profile::UnitUse>& units) {
+  Json rows = Json::array();
+  for (const profile::UnitUse& unit : units) {
+    Json row = {{"unit", unit.unit},
+                {"forward", unit.forward.count()},
+                {"backward", unit.backward.count()},
+                {"gathers", Json::object()},
+                {"reduces", Json::object()}};
+    put_exchanged(row["gathers"], unit.gathers);
+    put_exchanged(row["reduces"], unit.reduces);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Json spreads_json(const std::vector<profile::Spread>& spreads) {
+  Json rows = Json::array();
+  for (const profile::Spread& spread : spreads) {
+    rows.push_back({{"exchange", spread.what},
+                    {"calls", spread.calls},
+                    {"mean_seconds", spread.mean.count()},
+                    {"longest_seconds", spread.longest.count()},
+                    {"last_rank", spread.last_rank}});
+  }
+  return rows;
+}
+
+Json straggler_json(const std::optional<profile::Straggler>& straggler) {
+  if (!straggler) return {};
+  return {{"rank", straggler->rank},
+          {"phase", straggler->phase},
+          {"excess_seconds", straggler->excess.count()},
+          {"share", straggler->share}};
 }
 
 Json memory_json(const MemoryUse& memory) {
@@ -126,6 +179,7 @@ std::string step_line(const RunInfo& info, const StepRecord& step, const Progres
   line["elapsed_seconds"] = progress.elapsed.count();
   line["remaining_seconds"] = progress.remaining.count();
   line["phases"] = phases_json(step.phases);
+  line["collectives"] = collectives_json(step.collectives);
   line["memory"] = memory_json(step.memory);
   line["sample_hash"] = fmt::format("{:016x}", step.sample_hash);
   line["skipped"] = step.skipped;
@@ -150,6 +204,10 @@ std::string end_line(const RunInfo& info, const Summary& summary) {
   line["evaluation"] = summary.evaluation ? evaluation_json(info, *summary.evaluation) : Json();
   put_progress(line, summary.progress);
   line["phases"] = phases_json(summary.phases);
+  line["collectives"] = collectives_json(summary.collectives);
+  line["units"] = units_json(summary.units);
+  line["arrival_spread"] = spreads_json(summary.imbalance.spreads);
+  line["straggler"] = straggler_json(summary.imbalance.straggler);
   line["memory"] = Json::array();
   for (const MemoryUse& memory : summary.memory) line["memory"].push_back(memory_json(memory));
   line["epoch_seconds"] = Json::array();

@@ -63,6 +63,13 @@ void check_checkpoint(const RunOptions& options) {
   }
 }
 
+void check_profile(const RunOptions& options) {
+  if (!recorded_steps(options.profile)) return;
+  if (options.log.dir.empty()) {
+    throw UsageError("profile.steps needs log.dir, the folder that traces are written to");
+  }
+}
+
 }  // namespace
 
 data::Data open_data(const RunOptions& options) {
@@ -94,6 +101,7 @@ void check_options(const RunOptions& options, int ranks) {
   check_precision(options);
   check_optimizer(options.optimizer);
   check_checkpoint(options);
+  check_profile(options);
   if (options.shard.prefetch && options.shard.max_gathered < 2) {
     throw UsageError(
         "shard.max_gathered = 1 leaves no room for the next unit: set shard.prefetch = false");

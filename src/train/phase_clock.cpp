@@ -1,90 +1,108 @@
 #include "sheaf/train/phase_clock.h"
 
-#include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <chrono>
+#include <optional>
 #include <utility>
-#include <vector>
+
+#include "comm/device_stamp.h"
 
 namespace sheaf::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-Seconds& part_of(PhaseTimes& times, Phase phase) {
+SpanKind kind_of(Phase phase) {
   switch (phase) {
     case Phase::data_wait:
-      return times.data_wait;
+      return SpanKind::data;
     case Phase::forward:
-      return times.forward;
+      return SpanKind::forward;
     case Phase::backward:
-      return times.backward;
+      return SpanKind::backward;
     case Phase::optimizer:
       break;
   }
-  return times.optimizer;
+  return SpanKind::optimizer;
 }
 
-struct Mark {
-  Phase phase;
-  c10::Event event;
+/// A phase that the device has not told the times of yet.
+struct DeviceMark {
+  Span span;
+  std::shared_ptr<const Stamp> begin;
+  std::shared_ptr<const Stamp> end;
 };
 
 }  // namespace
 
 struct PhaseClock::Impl {
   at::Device device;
-  comm::Group group;
-  Clock::time_point last;
-  Seconds waited{0};
-  PhaseTimes times;
-  /// CUDA only: the first one begins the step.
-  std::vector<Mark> marks;
+  Recorder recorder;
+  std::int64_t began = 0;
+  std::int64_t last = 0;
+  std::vector<Span> spans;
+  /// CUDA only.
+  std::optional<Origin> origin;
+  std::vector<DeviceMark> marks;
 
-  void record(Phase phase) {
-    c10::Event event(device.type(), c10::EventFlag::BACKEND_DEFAULT);
-    event.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
-    marks.push_back({phase, std::move(event)});
+  [[nodiscard]] c10::Stream stream() const {
+    return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  }
+
+  void mark_on_device(Span span) {
+    const c10::Stream current = stream();
+    span.stream = current.id();
+    const auto& begin = marks.empty() ? origin->stamp : marks.back().end;
+    marks.push_back({span, begin, comm::stamp_now(current)});
+  }
+
+  void read_marks() {
+    if (!marks.empty()) comm::wait_for(*marks.back().end);
+    for (DeviceMark& mark : marks) {
+      mark.span.begin = origin->time + mark.begin->since(*origin->stamp);
+      mark.span.end = origin->time + mark.end->since(*origin->stamp);
+      spans.push_back(mark.span);
+    }
   }
 };
 
-PhaseClock::PhaseClock(at::Device device, comm::Group group)
-    : impl_(new Impl{
-          .device = device, .group = std::move(group), .last = {}, .times = {}, .marks = {}}) {}
+PhaseClock::PhaseClock(at::Device device, const comm::Group& group)
+    : impl_(std::make_unique<Impl>(Impl{.device = device,
+                                        .recorder = group.recorder(),
+                                        .spans = {},
+                                        .origin = {},
+                                        .marks = {}})) {}
 
 PhaseClock::~PhaseClock() = default;
 
 void PhaseClock::start() {
-  impl_->times = {};
+  // What lies between two steps belongs to neither.
+  static_cast<void>(impl_->recorder.take());
+  impl_->spans.clear();
   impl_->marks.clear();
-  impl_->last = Clock::now();
-  impl_->waited = impl_->group.traffic().total().waiting;
-  if (!impl_->device.is_cpu()) impl_->record(Phase::data_wait);
+  impl_->origin.reset();
+  if (!impl_->device.is_cpu()) {
+    impl_->origin = Origin{.stamp = comm::stamp_now(impl_->stream()), .time = Recorder::now()};
+  }
+  impl_->began = Recorder::now();
+  impl_->last = impl_->began;
 }
 
 void PhaseClock::mark(Phase phase) {
+  Span span{.kind = kind_of(phase)};
   if (!impl_->device.is_cpu()) {
-    impl_->record(phase);
+    impl_->mark_on_device(span);
     return;
   }
-  const Clock::time_point now = Clock::now();
-  const Seconds waited = impl_->group.traffic().total().waiting;
-  const Seconds exposed = waited - impl_->waited;
-  part_of(impl_->times, phase) += now - impl_->last - exposed;
-  impl_->times.exposed_communication += exposed;
-  impl_->last = now;
-  impl_->waited = waited;
+  span.begin = std::exchange(impl_->last, Recorder::now());
+  span.end = impl_->last;
+  impl_->spans.push_back(span);
 }
 
-PhaseTimes PhaseClock::finish() {
-  for (std::size_t i = 1; i < impl_->marks.size(); ++i) {
-    const Mark& mark = impl_->marks[i];
-    mark.event.synchronize();
-    const double ms = impl_->marks[i - 1].event.elapsedTime(mark.event);
-    part_of(impl_->times, mark.phase) += std::chrono::duration<double, std::milli>(ms);
+StepSpans PhaseClock::finish() {
+  impl_->read_marks();
+  for (const Span& span : impl_->recorder.take(impl_->origin)) {
+    if (span.end > impl_->began) impl_->spans.push_back(span);
   }
-  return impl_->times;
+  return {{impl_->began, Recorder::now()}, std::move(impl_->spans)};
 }
 
 }  // namespace sheaf::train

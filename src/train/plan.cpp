@@ -67,6 +67,7 @@ RunPlan plan_run(const RunOptions& options, const data::Dataset& dataset, int ra
   const std::int64_t share = divided_up(options.batch.global, ranks);
   const std::int64_t micro = options.batch.micro > 0 ? options.batch.micro : share;
   const std::int64_t steps = count_steps(options, dataset);
+  check_recorded_steps(options.profile, steps);
   return {.steps = steps,
           .accumulation = divided_up(share, micro),
           .micro_batch = micro,

@@ -54,13 +54,19 @@ std::vector<TensorSpec> weight_specs(const TrainingState& state) {
   return specs;
 }
 
+void add_optimizer_specs(const optim::Segment& segment,
+                         const std::string& state,
+                         std::vector<TensorSpec>& specs) {
+  for (const optim::Slot& slot : segment.slots) {
+    specs.push_back({name_of_state(state, slot.name), segment.master.scalar_type(), slot.shape});
+  }
+}
+
 std::vector<TensorSpec> state_specs(const TrainingState& state) {
   std::vector<TensorSpec> specs;
   for (const std::string& name : state.optimizer->state_names()) {
     for (const optim::Segment& segment : state.optimizer->slots()->segments()) {
-      for (const optim::Slot& slot : segment.slots) {
-        specs.push_back({name_of_state(name, slot.name), segment.master.scalar_type(), slot.shape});
-      }
+      add_optimizer_specs(segment, name, specs);
     }
   }
   for (const auto& [name, buffer] : state.model.buffers()) {

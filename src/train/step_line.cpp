@@ -38,6 +38,18 @@ std::string rate_of(const RunInfo& info, const Progress& progress) {
   return fmt::format("{} {}/s", rate_text(progress.items_per_second), info.item_name);
 }
 
+/// How much of a step computes, and how much waits for other ranks.
+std::vector<std::string> shares_of(const StepRecord& step) {
+  const PhaseTimes& phases = step.phases;
+  if (phases.total().count() <= 0) return {};
+  const Seconds busy = phases.compute() + phases.optimizer;
+  std::vector<std::string> shares = {"compute " + percent_text(busy / phases.total())};
+  if (phases.communication().count() > 0) {
+    shares.push_back("exposed " + percent_text(phases.exposed_communication / phases.total()));
+  }
+  return shares;
+}
+
 std::string joined(const std::vector<Piece>& pieces) {
   std::string line;
   for (const Piece& piece : pieces) line.append(line.empty() ? "" : kGap).append(piece.text);
@@ -52,6 +64,7 @@ std::vector<Piece> live_pieces(const RunInfo& info,
   if (step.skipped) pieces.push_back({"skipped", 7});
   pieces.push_back({rate_of(info, progress), 3});
   if (progress.mfu) pieces.push_back({"MFU " + percent_text(*progress.mfu), 2});
+  for (const std::string& share : shares_of(step)) pieces.push_back({share, 0});
   if (memory_of(step).count > 0) pieces.push_back({to_string(memory_of(step)), 1});
   if (info.steps > 0) pieces.push_back({left_text(progress.remaining), 4});
   return pieces;
@@ -77,6 +90,7 @@ std::string plain_step_line(const RunInfo& info, const StepRecord& step, const P
                                  rate_text(progress.items_per_second),
                                  info.item_name);
   if (progress.mfu) line += fmt::format("{}MFU {:>6}", kGap, percent_text(*progress.mfu));
+  for (const std::string& share : shares_of(step)) line += fmt::format("{}{:>14}", kGap, share);
   if (memory_of(step).count > 0) {
     line += fmt::format("{}memory {:>9}", kGap, to_string(memory_of(step)));
   }

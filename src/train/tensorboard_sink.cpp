@@ -44,7 +44,9 @@ std::vector<Scalar> scalars_of(const RunInfo& info, const StepRecord& step) {
       {"time/forward_ms", milliseconds_of(phases.forward)},
       {"time/backward_ms", milliseconds_of(phases.backward)},
       {"time/exposed_communication_ms", milliseconds_of(phases.exposed_communication)},
-      {"time/optimizer_ms", milliseconds_of(phases.optimizer)}};
+      {"time/hidden_communication_ms", milliseconds_of(phases.hidden_communication)},
+      {"time/optimizer_ms", milliseconds_of(phases.optimizer)},
+      {"time/idle_ms", milliseconds_of(phases.idle)}};
   scalars.insert(scalars.end(), rest.begin(), rest.end());
   return scalars;
 }

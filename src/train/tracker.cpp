@@ -37,7 +37,7 @@ void Tracker::Totals::add(const StepRecord& step) {
   ++steps;
   items += step.items;
   time += step.time;
-  phases += step.phases;
+  account += {.times = step.phases, .collectives = step.collectives, .units = step.units};
 }
 
 Tracker::Tracker(const RunInfo& info, const TrackerOptions& options)
@@ -72,7 +72,7 @@ Progress Tracker::progress() const {
   return progress;
 }
 
-const PhaseTimes& Tracker::phases() const { return speeds_from().phases; }
+const profile::Account& Tracker::account() const { return speeds_from().account; }
 
 const Tracker::Totals& Tracker::speeds_from() const { return counted_.steps > 0 ? counted_ : all_; }
 

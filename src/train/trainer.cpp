@@ -13,6 +13,7 @@
 #include "memory_labels.h"
 #include "memory_limit.h"
 #include "out_of_memory.h"
+#include "run_profile.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/generate.h"
@@ -86,6 +87,7 @@ class Trainer {
         info_(describe_run(options, parts_)),
         progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
         checkpointer_(hooks.checkpointer ? hooks.checkpointer : make_checkpointer(options, parts_)),
+        profile_(options, world),
         clock_(parts_.device, world),
         step_(make_step(options, parts_, hooks, checkpointer_)) {}
 
@@ -115,19 +117,19 @@ class Trainer {
 
   /// Returns false where a rank was asked to stop.
   bool take_step(data::Loader& loader) {
-    const Clock::time_point began = Clock::now();
+    profile_.before_step(progress_.step + 1);
     clock_.start();
     const data::Batch batch = loader.next();
     clock_.mark(Phase::data_wait);
     const StepResult result = step_.run(batch, progress_.step, clock_);
-    const PhaseTimes phases = clock_.finish();
     ++progress_.step;
+    const profile::Account account = profile_.account(progress_.step, clock_.finish());
     progress_.position = batch.next;
     progress_.items += result.targets;
     progress_.evaluation_loss.reset();
     epoch_ = batch.position.epoch;
     epoch_ended_ = batch.next.epoch > batch.position.epoch;
-    record(result, batch, {phases, Clock::now() - began});
+    record(result, batch, account);
     return !interrupted_by(result.stop_signal);
   }
 
@@ -138,12 +140,7 @@ class Trainer {
     return true;
   }
 
-  struct Times {
-    PhaseTimes phases;
-    Seconds step;
-  };
-
-  void record(const StepResult& result, const data::Batch& batch, const Times& times) {
+  void record(const StepResult& result, const data::Batch& batch, const profile::Account& account) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
     if (!std::isfinite(result.loss)) {
       throw Error(fmt::format(
@@ -160,13 +157,15 @@ class Trainer {
                           .gradient_norm = result.gradient_norm,
                           .items = result.targets,
                           .sample_hash = result.sample_hash,
-                          .time = times.step,
-                          .phases = times.phases,
+                          .time = account.times.total(),
+                          .phases = account.times,
+                          .collectives = account.collectives,
+                          .units = account.units,
                           .memory = measure_memory(parts_.device),
                           .skipped = result.skipped};
     if (summary_.steps++ == 0) summary_.first_loss = result.loss;
     summary_.last_loss = result.loss;
-    epoch_time_ += times.step;
+    epoch_time_ += step.time;
     tracker_->add(step);
     tell([&](Sink& sink) { sink.step(step, tracker_->progress()); });
   }
@@ -178,6 +177,13 @@ class Trainer {
     const bool due = every > 0 ? progress_.step % every == 0 : epoch_ended_;
     if (due && !last) judge();
     if (!last) save(false);
+    write_traces(last);
+  }
+
+  void write_traces(bool run_ends) {
+    const Clock::time_point began = Clock::now();
+    profile_.after_step(progress_.step, run_ends);
+    tracker_->add_pause(Clock::now() - began);
   }
 
   void save(bool last) {
@@ -228,6 +234,7 @@ class Trainer {
 
   void finish() {
     save(true);
+    write_traces(/*run_ends=*/true);
     if (summary_.interrupted.empty()) {
       // First of all: nothing that goes wrong later may cost the model.
       write_model();
@@ -235,7 +242,11 @@ class Trainer {
       write_sample();
     }
     summary_.progress = tracker_->progress();
-    summary_.phases = tracker_->phases();
+    const profile::Account& account = tracker_->account();
+    summary_.phases = account.times;
+    summary_.collectives = account.collectives;
+    summary_.units = account.units;
+    summary_.imbalance = profile_.compare_ranks(account.times, summary_.progress.counted_steps);
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     tell([&](Sink& sink) { sink.end(summary_); });
   }
@@ -248,6 +259,7 @@ class Trainer {
   RunInfo info_;
   TrainingState progress_;
   std::shared_ptr<Checkpointer> checkpointer_;
+  RunProfile profile_;
   PhaseClock clock_;
   TrainStep step_;
   std::optional<Tracker> tracker_;

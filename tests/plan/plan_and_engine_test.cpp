@@ -41,9 +41,7 @@ class Steps {
 
   void take() {
     clock_.start();
-    const data::Batch batch = loader_.next();
-    const auto totals = train::count_batch(batch, 0, parts_.mesh.world());
-    static_cast<void>(step_.run(batch, totals, taken_++, clock_));
+    static_cast<void>(step_.run(loader_.next(), taken_++, clock_));
   }
   [[nodiscard]] const memory::Ledger& ledger() const { return parts_.state.ledger(); }
   [[nodiscard]] comm::Traffic traffic() const { return parts_.mesh.group("shard").traffic(); }

@@ -69,18 +69,56 @@ TEST(EndPage, TellsWhatCameOut) {
             "  cost        0.38 for 1.5 min of 4 devices\n"
             "\n"
             "  time per step, mean of 10 steps\n"
-            "    waiting for data    20.00 ms    4.0 %\n"
-            "    forward            100.00 ms   20.0 %\n"
-            "    backward           200.00 ms   40.0 %\n"
-            "    waiting for ranks   50.00 ms   10.0 %\n"
-            "    optimizer           30.00 ms    6.0 %\n"
-            "    other              100.00 ms   20.0 %\n"
-            "    total              500.00 ms  100.0 %\n"
+            "    waiting for data         20.00 ms    4.0 %\n"
+            "    forward                 100.00 ms   20.0 %\n"
+            "    backward                200.00 ms   40.0 %\n"
+            "    waiting for ranks        50.00 ms   10.0 %\n"
+            "    optimizer                30.00 ms    6.0 %\n"
+            "    idle                    100.00 ms   20.0 %\n"
+            "    total                   500.00 ms  100.0 %\n"
+            "    exchanges beside these   40.00 ms    8.0 %\n"
             "\n"
             "  memory per rank\n"
             "    rank  peak allocated  peak resident\n"
             "       0       768.0 MiB        2.0 GiB\n"
             "       1       768.0 MiB        2.0 GiB\n");
+}
+
+TEST(EndPage, TellsWhatWasExchangedPerStep) {
+  Summary summary = sample_summary();
+  summary.collectives = {
+      {"all_gather", "parameters", {.calls = 30, .bytes = mebibytes(40), .time = Seconds(1)}}};
+  EXPECT_THAT(end_page(sample_info(), summary),
+              HasSubstr("  exchanges per step of rank 0\n"
+                        "    exchange               calls    bytes       time\n"
+                        "    all_gather parameters      3  4.0 MiB  100.00 ms\n"));
+}
+
+TEST(EndPage, ShowsTheCostliestUnits) {
+  Summary summary = sample_summary();
+  for (int i = 0; i < 9; ++i) {
+    summary.units.push_back({.unit = "h." + std::to_string(i), .forward = Seconds(i)});
+  }
+  const std::string page = end_page(sample_info(), summary);
+  EXPECT_THAT(page, HasSubstr("the 6 costliest of 9"));
+  EXPECT_THAT(page, HasSubstr("    h.8   800.00 ms   0.00 ms"));
+  EXPECT_THAT(page, Not(HasSubstr("h.2 ")));
+}
+
+TEST(EndPage, NamesTheSlowRank) {
+  Summary summary = sample_summary();
+  summary.imbalance.spreads = {{.what = "all_reduce gradients",
+                                .calls = 10,
+                                .mean = Seconds(0.05),
+                                .longest = Seconds(0.06),
+                                .last_rank = 2}};
+  summary.imbalance.straggler =
+      profile::Straggler{.rank = 2, .phase = "forward", .excess = Seconds(0.05), .share = 0.25};
+  const std::string page = end_page(sample_info(), summary);
+  EXPECT_THAT(page,
+              HasSubstr("  slow rank   rank 2 in forward: 50.0 ms more per step than the others, "
+                        "who wait 25.0 % of a step for it\n"));
+  EXPECT_THAT(page, HasSubstr("    all_reduce gradients  50.00 ms  60.00 ms  rank 2\n"));
 }
 
 TEST(EndPage, SaysWhyARunStopped) {

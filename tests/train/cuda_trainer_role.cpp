@@ -56,6 +56,17 @@ void require_same(const Recorder& many, const Recorder& one, const Case& given) 
   if (given.compute == Compute::fp32) require(many.samples == one.samples, "another text");
 }
 
+/// Steps of several ranks compute and exchange, and nothing is lost of their time.
+void require_accounted(const Recorder& run) {
+  for (const train::StepRecord& step : run.steps) {
+    require(step.phases.total() == step.time, "phases do not add up to the step");
+    require(step.phases.idle.count() >= 0, "more than a step was accounted for");
+    require(step.phases.compute().count() > 0, "a step without compute");
+    require(step.phases.communication().count() > 0, "a step without communication");
+    require(!step.collectives.empty(), "a step without collectives");
+  }
+}
+
 std::vector<Case> cases(int ranks, at::Device device) {
   std::vector<Case> all;
   for (const char* stage : {"ddp:flat", "ddp", "zero1", "zero2", "zero3"}) all.push_back({stage});
@@ -82,6 +93,7 @@ void trainer_role(const RoleContext& context) {
     // Only the first rank is told how a run goes.
     if (context.world.rank() != 0) continue;
     context.report.check("trainer, " + name, [&] { require_same(*many, *one, given); });
+    context.report.check("accounting, " + name, [&] { require_accounted(*many); });
   }
 }
 

@@ -64,9 +64,34 @@ TEST_F(JsonSink, WritesAStep) {
   EXPECT_EQ(line["tokens"], 1000);
   EXPECT_EQ(line["seconds"], 0.5);
   EXPECT_EQ(line["phases"]["exposed_communication"], 0.05);
+  EXPECT_EQ(line["phases"]["hidden_communication"], 0.04);
+  EXPECT_EQ(line["phases"]["idle"], 0.1);
   EXPECT_EQ(line["memory"]["peak_resident"], std::int64_t{2} << 30);
   EXPECT_EQ(line["sample_hash"], "0000000000000abc");
   EXPECT_EQ(line["skipped"], false);
+}
+
+TEST_F(JsonSink, WritesTheExchangesOfAStep) {
+  const json line = written([](Sink& sink) {
+    StepRecord step = sample_step(7);
+    step.collectives = {{"all_reduce", "loss", {.calls = 2, .bytes = {16}, .time = Seconds(0.5)}}};
+    sink.step(step, sample_progress());
+  });
+  EXPECT_EQ(line["collectives"],
+            json::parse(R"([{"collective": "all_reduce", "purpose": "loss", "calls": 2,
+                             "bytes": 16, "seconds": 0.5}])"));
+}
+
+TEST_F(JsonSink, WritesWhoWasSlowAtTheEnd) {
+  Summary summary = testing::sample_summary();
+  summary.units = {{.unit = "h.0", .forward = Seconds(1), .gathers = {.calls = 4}}};
+  summary.imbalance.straggler =
+      profile::Straggler{.rank = 2, .phase = "forward", .excess = Seconds(0.5), .share = 0.25};
+  const json line = written([&](Sink& sink) { sink.end(summary); });
+  EXPECT_EQ(line["straggler"]["rank"], 2);
+  EXPECT_EQ(line["straggler"]["phase"], "forward");
+  EXPECT_EQ(line["units"][0]["unit"], "h.0");
+  EXPECT_EQ(line["units"][0]["gathers"]["calls"], 4);
 }
 
 TEST_F(JsonSink, WritesAStepsOwnSpeedAndTheMean) {

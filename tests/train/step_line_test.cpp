@@ -25,8 +25,8 @@ std::string live(int columns, const StepRecord& step = sample_step(100)) {
 
 TEST(PlainStepLine, HasEveryNumberWithItsUnit) {
   EXPECT_EQ(plain_step_line(sample_info(), sample_step(7), sample_progress()),
-            "step   7/200  loss   2.5000      2,000 tokens/s  MFU 40.0 %  memory 768.0 MiB"
-            "      30 s left");
+            "step   7/200  loss   2.5000      2,000 tokens/s  MFU 40.0 %  compute 66.0 %"
+            "  exposed 10.0 %  memory 768.0 MiB      30 s left");
 }
 
 TEST(PlainStepLine, LeavesOutWhatIsUnknown) {
@@ -34,6 +34,12 @@ TEST(PlainStepLine, LeavesOutWhatIsUnknown) {
   info.steps = 0;
   EXPECT_EQ(plain_step_line(info, {.step = 7, .loss = 1}, {.items_per_second = 5}),
             "step 7  loss   1.0000       5.00 tokens/s");
+}
+
+TEST(PlainStepLine, LeavesOutExchangesWhereThereAreNone) {
+  StepRecord step = sample_step(7);
+  step.phases.exposed_communication = step.phases.hidden_communication = Seconds(0);
+  EXPECT_THAT(plain_step_line(sample_info(), step, sample_progress()), Not(HasSubstr("exposed")));
 }
 
 TEST(PlainStepLine, SaysThatAStepWasSkipped) {
@@ -51,7 +57,9 @@ TEST(LiveStepLine, HasABarThatIsAsFarAsTheRun) {
   for (int i = 0; i < 16; ++i) half_done += "\u2501";
   for (int i = 0; i < 16; ++i) half_done += "\u2500";
   EXPECT_EQ(line,
-            half_done + "  100/200  loss 2.5000  2,000 tokens/s  MFU 40.0 %  768.0 MiB  30 s left");
+            half_done +
+                "  100/200  loss 2.5000  2,000 tokens/s  MFU 40.0 %  compute 66.0 %  exposed 10.0 %"
+                "  768.0 MiB  30 s left");
 }
 
 TEST(LiveStepLine, NeverReachesTheLastColumn) {
@@ -61,6 +69,8 @@ TEST(LiveStepLine, NeverReachesTheLastColumn) {
 }
 
 TEST(LiveStepLine, LeavesOutWhatMattersLeast) {
+  EXPECT_THAT(live(90), Not(HasSubstr("exposed")));
+  EXPECT_THAT(live(90), HasSubstr("MiB"));
   EXPECT_THAT(live(80), Not(HasSubstr("MiB")));
   EXPECT_THAT(live(80), HasSubstr("MFU 40.0 %"));
   EXPECT_THAT(live(60), Not(HasSubstr("MFU")));

@@ -97,7 +97,7 @@ TEST(Tracker, CountsAllStepsUntilTheWarmUpIsOver) {
   EXPECT_EQ(tracker.progress().counted_steps, 2);
   EXPECT_DOUBLE_EQ(tracker.progress().items_per_second, 20);
   EXPECT_EQ(tracker.progress().remaining, Seconds(98 * 5));
-  EXPECT_EQ(tracker.phases().forward, Seconds(10));
+  EXPECT_EQ(tracker.account().times.forward, Seconds(10));
 }
 
 TEST(Tracker, KeepsFullWarmUpWhereTheEndIsUnknown) {
@@ -107,7 +107,7 @@ TEST(Tracker, KeepsFullWarmUpWhereTheEndIsUnknown) {
 }
 
 TEST(Tracker, AddsUpPhasesAfterTheWarmUp) {
-  EXPECT_EQ(tracked(info_of(100), {8, 8, 1, 2}).phases().forward, Seconds(3));
+  EXPECT_EQ(tracked(info_of(100), {8, 8, 1, 2}).account().times.forward, Seconds(3));
 }
 
 TEST(Tracker, HasZerosBeforeTheFirstStepAndForStepsWithoutTime) {

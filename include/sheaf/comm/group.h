@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sheaf/base/recorder.h"
 #include "sheaf/comm/traffic.h"
 #include "sheaf/comm/work.h"
 
@@ -21,10 +22,13 @@ struct ReduceOptions {
   /// Every rank's values are multiplied by this before they are added up; sum only.
   double scale = 1.0;
   Purpose purpose = Purpose::other;
+  /// The unit it is for, as the recorder is to name it.
+  std::string_view unit = {};
 };
 
 struct MoveOptions {
   Purpose purpose = Purpose::other;
+  std::string_view unit = {};
 };
 
 struct MessageOptions {
@@ -95,6 +99,9 @@ class Group {
 
   /// Counts every call of this group and of the groups split from it.
   [[nodiscard]] Traffic traffic() const;
+  /// Records, while somebody listens, every call of this group and of the groups split from it, and
+  /// who waited for one. It is this rank's: whoever works for the rank may record more with it.
+  [[nodiscard]] Recorder recorder() const;
 
  private:
   std::shared_ptr<GroupState> state_;

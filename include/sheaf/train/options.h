@@ -10,6 +10,7 @@
 #include "sheaf/models/options.h"
 #include "sheaf/optim/schedule.h"
 #include "sheaf/train/checkpoint_section.h"
+#include "sheaf/train/profile_section.h"
 #include "sheaf/train/sections.h"
 
 namespace sheaf::train {
@@ -28,6 +29,7 @@ struct RunOptions {
   LogSection log;
   MemorySection memory;
   CheckpointSection checkpoint;
+  ProfileSection profile;
   comm::InitOptions comm;
 };
 
@@ -46,6 +48,7 @@ void describe(Fields& field, RunOptions& run) {
   field.section("log", run.log);
   field.section("memory", run.memory);
   field.section("checkpoint", run.checkpoint);
+  field.section("profile", run.profile);
   field.section("comm", run.comm);
 }
 

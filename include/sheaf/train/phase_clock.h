@@ -3,20 +3,28 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <vector>
 
+#include "sheaf/base/recorder.h"
 #include "sheaf/comm/group.h"
-#include "sheaf/train/record.h"
+#include "sheaf/profile/intervals.h"
 
 namespace sheaf::train {
 
 enum class Phase { data_wait, forward, backward, optimizer };
 
-/// Splits a step's time into phases. On the CPU, waiting for exchanges is taken out of the phase it
-/// fell into. On CUDA the phases are those of the device's stream, by events that nobody waits for
-/// until the end of the step; what exchanges cost there stays in the phase.
+/// One step as it was recorded, in nanoseconds of Recorder::now().
+struct StepSpans {
+  profile::Interval window;
+  std::vector<Span> spans;
+};
+
+/// Splits a step's time into phases, and puts what the rank's recorder has heard beside them. On
+/// CUDA the phases are those of the device's stream, by stamps that nobody waits for until the end
+/// of the step.
 class PhaseClock {
  public:
-  PhaseClock(at::Device device, comm::Group group);
+  PhaseClock(at::Device device, const comm::Group& group);
   ~PhaseClock();
   PhaseClock(const PhaseClock&) = delete;
   PhaseClock& operator=(const PhaseClock&) = delete;
@@ -25,8 +33,8 @@ class PhaseClock {
   void start();
   /// Ends a phase: what has passed since the last mark was it.
   void mark(Phase phase);
-  /// Ends the step, on CUDA when the device has done it, and returns where the time went.
-  [[nodiscard]] PhaseTimes finish();
+  /// Ends the step, on CUDA when the device has done it, and returns what happened in it.
+  [[nodiscard]] StepSpans finish();
 
  private:
   struct Impl;

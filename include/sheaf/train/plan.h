@@ -22,7 +22,7 @@ struct RunPlan {
 };
 
 /// Throws UsageError for a batch that the ranks cannot share as asked, for a run without a length
-/// or with several, and for a schedule that does not fit into it.
+/// or with several, and for a schedule or steps to record that do not fit into it.
 [[nodiscard]] RunPlan plan_run(const RunOptions& options, const data::Dataset& dataset, int ranks);
 
 }  // namespace sheaf::train

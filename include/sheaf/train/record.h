@@ -7,22 +7,12 @@
 #include <vector>
 
 #include "sheaf/base/units.h"
+#include "sheaf/profile/account.h"
+#include "sheaf/profile/step_times.h"
 
 namespace sheaf::train {
 
-/// Where the time of a step went, on one rank. The phases do not overlap.
-struct PhaseTimes {
-  Seconds data_wait{0};
-  Seconds forward{0};
-  Seconds backward{0};
-  /// Waiting for exchanges that nothing hid, wherever in the step; not part of the others.
-  Seconds exposed_communication{0};
-  /// Clipping and the optimizer.
-  Seconds optimizer{0};
-
-  [[nodiscard]] Seconds total() const;
-  PhaseTimes& operator+=(const PhaseTimes& other);
-};
+using PhaseTimes = profile::StepTimes;
 
 /// Bytes of one rank. What a device does not know is 0.
 struct MemoryUse {
@@ -54,7 +44,10 @@ struct StepRecord {
   std::uint64_t sample_hash = 0;
   /// Wall-clock time of the whole step on rank 0.
   Seconds time{0};
+  /// Of rank 0, as the two below.
   PhaseTimes phases;
+  std::vector<profile::CollectiveUse> collectives;
+  std::vector<profile::UnitUse> units;
   MemoryUse memory;
   /// Whether the step was left out because gradients overflowed (fp16).
   bool skipped = false;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sheaf/profile/straggler.h"
 #include "sheaf/train/record.h"
 #include "sheaf/train/tracker.h"
 
@@ -19,6 +20,11 @@ struct Summary {
   Progress progress;
   /// What the tracker has: of the steps that count for the speeds, together.
   PhaseTimes phases;
+  /// Of rank 0 in the same steps.
+  std::vector<profile::CollectiveUse> collectives;
+  std::vector<profile::UnitUse> units;
+  /// How far apart the ranks were; nothing where there is one, or accounting is off.
+  profile::Imbalance imbalance;
   /// One per rank.
   std::vector<MemoryUse> memory;
   /// Time of each epoch that was finished.

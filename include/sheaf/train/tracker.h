@@ -47,15 +47,15 @@ class Tracker {
   /// Time that belongs to the run but to no step: evaluation, sampling, saving.
   void add_pause(Seconds time);
   [[nodiscard]] Progress progress() const;
-  /// Time by phase, of all steps that count for the speeds.
-  [[nodiscard]] const PhaseTimes& phases() const;
+  /// Where the time went, of all steps that count for the speeds.
+  [[nodiscard]] const profile::Account& account() const;
 
  private:
   struct Totals {
     std::int64_t steps = 0;
     std::int64_t items = 0;
     Seconds time{0};
-    PhaseTimes phases;
+    profile::Account account;
 
     void add(const StepRecord& step);
   };

@@ -1,0 +1,41 @@
+#include "device_stamp.h"
+
+#include <c10/core/Event.h>
+
+#include <cmath>
+
+namespace sheaf::comm {
+namespace {
+
+/// An event that keeps time. LibTorch's interface is the same for all devices, so this needs no
+/// twin.
+class EventStamp final : public Stamp {
+ public:
+  explicit EventStamp(const c10::Stream& stream)
+      : event_(stream.device_type(), c10::EventFlag::BACKEND_DEFAULT) {
+    event_.record(stream);
+  }
+
+  [[nodiscard]] bool reached() const override { return event_.query(); }
+
+  [[nodiscard]] std::int64_t since(const Stamp& earlier) const override {
+    constexpr double kNanosecondsPerMillisecond = 1e6;
+    const double ms = static_cast<const EventStamp&>(earlier).event_.elapsedTime(event_);
+    return std::llround(ms * kNanosecondsPerMillisecond);
+  }
+
+  void wait() const { event_.synchronize(); }
+
+ private:
+  c10::Event event_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Stamp> stamp_now(const c10::Stream& stream) {
+  return std::make_shared<EventStamp>(stream);
+}
+
+void wait_for(const Stamp& stamp) { static_cast<const EventStamp&>(stamp).wait(); }
+
+}  // namespace sheaf::comm

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <c10/core/Stream.h>
+
+#include <memory>
+
+#include "sheaf/base/recorder.h"
+
+namespace sheaf::comm {
+
+/// Returns a stamp that the device reaches when it has done all that was issued so far on `stream`.
+/// Nobody waits for it.
+[[nodiscard]] std::shared_ptr<const Stamp> stamp_now(const c10::Stream& stream);
+
+/// Blocks until a stamp made by stamp_now() was reached.
+void wait_for(const Stamp& stamp);
+
+}  // namespace sheaf::comm

@@ -1,0 +1,127 @@
+#include "run_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "clock_offset.h"
+#include "comm/texts.h"
+#include "sheaf/base/log.h"
+#include "sheaf/profile/trace.h"
+
+namespace sheaf::train {
+namespace {
+
+/// Some hundred steps of a small model, ten of a large one; of many ranks fewer, so that all of
+/// them together are some megabytes.
+std::size_t arrivals_of(const comm::Group& world) {
+  constexpr int kOfAllRanks = 1 << 17;
+  return static_cast<std::size_t>(std::clamp(kOfAllRanks / world.size(), 64, 4096));
+}
+
+template <class Visit>
+void for_each_sort(const Visit& visit) {
+  for (std::size_t k = 0; k < comm::kNumKinds; ++k) {
+    for (std::size_t p = 0; p < comm::kNumPurposes; ++p) {
+      visit(static_cast<comm::Kind>(k), static_cast<comm::Purpose>(p));
+    }
+  }
+}
+
+void add_to(comm::Traffic& sum, const comm::Traffic& step) {
+  for_each_sort([&](comm::Kind kind, comm::Purpose purpose) {
+    sum.at(kind, purpose) += step.of(kind, purpose);
+  });
+}
+
+std::vector<profile::CollectiveUse> uses_in(const comm::Traffic& traffic) {
+  std::vector<profile::CollectiveUse> uses;
+  for_each_sort([&](comm::Kind kind, comm::Purpose purpose) {
+    const comm::Tally& tally = traffic.of(kind, purpose);
+    if (tally.calls == 0) return;
+    uses.push_back({std::string(name(kind)),
+                    std::string(name(purpose)),
+                    {.calls = tally.calls, .bytes = tally.bytes}});
+  });
+  return uses;
+}
+
+}  // namespace
+
+RunProfile::RunProfile(const RunOptions& options, const comm::Group& world)
+    : options_(options),
+      world_(world),
+      recorder_(world.recorder()),
+      range_(recorded_steps(options.profile)),
+      arrivals_(arrivals_of(world)) {
+  recorder_.listen(options.profile.accounting || range_.has_value());
+  if (world.size() > 1 && recorder_.listening()) clock_offset_ = clock_offset(world, own_clock());
+}
+
+RunProfile::~RunProfile() { recorder_.listen(false); }
+
+void RunProfile::before_step(std::int64_t step) {
+  const bool due = range_ && step >= range_->first && step <= range_->last;
+  if (!due) return;
+  before_ = world_.traffic();
+  if (recording_) return;
+  recording_ = std::make_unique<profile::Recording>(options_.comm.device == comm::DeviceKind::cuda);
+  notes_ = {.rank = world_.rank(), .ranks = world_.size(), .strategy = options_.shard.stage};
+}
+
+profile::Account RunProfile::account(std::int64_t step, const StepSpans& spans) {
+  arrivals_.add(spans.spans);
+  if (recording_) {
+    notes_.steps.push_back({step, spans.window});
+    notes_.spans.insert(notes_.spans.end(), spans.spans.begin(), spans.spans.end());
+    add_to(recorded_, world_.traffic() - before_);
+  }
+  return profile::account(spans.spans, spans.window, recorder_);
+}
+
+void RunProfile::after_step(std::int64_t step, bool run_ends) {
+  if (recording_ && !notes_.steps.empty() && (run_ends || step >= range_->last)) save();
+}
+
+/// Ranks on other hosts may write to disks that rank 0 does not see; then it says so, and their
+/// traces stay alone.
+void RunProfile::save() {
+  notes_.traffic = uses_in(recorded_);
+  const std::string own = std::to_string(profile::wall_clock_offset() + clock_offset_);
+  const std::vector<std::string> clocks = comm::gather_texts(world_, own);
+  notes_.clock_shift = std::stoll(clocks.front()) - std::stoll(own);
+  const std::filesystem::path folder = options_.log.dir;
+  std::filesystem::create_directories(folder);
+  recording_->save(folder / profile::trace_name(world_.rank()), notes_, recorder_);
+  recording_.reset();
+  range_.reset();
+  world_.barrier().wait();
+  if (world_.rank() != 0) return;
+  std::vector<profile::TracePart> parts;
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const std::string path = folder / profile::trace_name(rank);
+    if (!std::filesystem::exists(path)) {
+      log::warning("profile", fmt::format("rank {} wrote its trace elsewhere: no {}", rank, path));
+      continue;
+    }
+    const std::int64_t clock = std::stoll(clocks[static_cast<std::size_t>(rank)]);
+    parts.push_back({path, rank, std::stoll(clocks.front()) - clock});
+  }
+  profile::merge_traces(parts, folder / profile::kMergedTrace);
+}
+
+profile::Imbalance RunProfile::compare_ranks(const profile::StepTimes& times,
+                                             std::int64_t steps) const {
+  if (world_.size() == 1 || !recorder_.listening()) return {};
+  const profile::RankReport own{
+      .steps = steps, .times = times, .arrivals = arrivals_.arrivals(recorder_, clock_offset_)};
+  std::vector<profile::RankReport> reports;
+  for (const std::string& text : comm::gather_texts(world_, to_text(own))) {
+    reports.push_back(profile::parse_report(text));
+  }
+  return profile::find_imbalance(reports);
+}
+
+}  // namespace sheaf::train

@@ -1,0 +1,294 @@
+// Traces of real runs, as the program records and reads them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "support/run_command.h"
+#include "support/temporary_folder.h"
+
+namespace sheaf::cli {
+namespace {
+
+using nlohmann::json;
+using sheaf::testing::CommandResult;
+using sheaf::testing::run_command;
+using sheaf::testing::TemporaryFolder;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+
+CommandResult train(const std::string& folder, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {SHEAF_PROGRAM,
+                                    "train",
+                                    "--ranks",
+                                    "2",
+                                    "--model.preset=gpt2-tiny",
+                                    "--model.layers=2",
+                                    "--model.width=32",
+                                    "--model.heads=2",
+                                    "--model.context=16",
+                                    "--data.source=stories",
+                                    "--data.size=4000",
+                                    "--train.sample_tokens=0",
+                                    "--train.evaluate=false",
+                                    "--train.steps=6",
+                                    "--profile.steps=3:5",
+                                    "--log.dir=" + folder};
+  words.insert(words.end(), more.begin(), more.end());
+  CommandResult result = run_command(words);
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_EQ(result.err, "");
+  return result;
+}
+
+json trace_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {SHEAF_PROGRAM, "trace", "--json"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const CommandResult result = run_command(words);
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  return result.exit_code == 0 ? json::parse(result.out) : json();
+}
+
+/// A run of two ranks whose steps 3, 4 and 5 were recorded; the same for all tests.
+class TraceCommandTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    static_cast<void>(train(folder_->path(), {"--shard.stage=zero3"}));
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  /// The recorded steps of rank 0, as the accounting has them.
+  [[nodiscard]] static std::vector<json> recorded_steps() {
+    std::ifstream file(folder_->path("metrics.jsonl"));
+    std::vector<json> steps;
+    for (std::string line; std::getline(file, line);) {
+      const json record = json::parse(line);
+      if (record["event"] != "step" || record["step"] < 3 || record["step"] > 5) continue;
+      steps.push_back(record);
+    }
+    return steps;
+  }
+
+  [[nodiscard]] static json events_of(const std::string& name) {
+    return json::parse(folder_->read(name)).at("traceEvents");
+  }
+
+  static TemporaryFolder* folder_;
+};
+
+TemporaryFolder* TraceCommandTest::folder_ = nullptr;
+
+TEST_F(TraceCommandTest, FindsATraceOfEachRankAndOneOfAll) {
+  EXPECT_THAT(folder_->names(),
+              IsSupersetOf({"trace.json", "trace_rank0.json", "trace_rank1.json"}));
+}
+
+TEST_F(TraceCommandTest, SaysTheSameAsTheAccounting) {
+  const json rank = trace_of({folder_->path()}).at("ranks").at(0);
+  std::map<std::string, double> accounted;
+  for (const json& step : recorded_steps()) {
+    const json& phases = step.at("phases");
+    const auto phase = [&](const char* name) { return phases.at(name).get<double>(); };
+    accounted["seconds"] += step.at("seconds").get<double>();
+    accounted["compute"] += phase("forward") + phase("backward") + phase("optimizer");
+    accounted["optimizer"] += phase("optimizer");
+    accounted["data_wait"] += phase("data_wait");
+    accounted["idle"] += phase("idle");
+    accounted["exposed_communication"] += phase("exposed_communication");
+    accounted["hidden_communication"] += phase("hidden_communication");
+  }
+  EXPECT_EQ(rank.at("steps"), 3);
+  for (const auto& [name, seconds] : accounted) {
+    EXPECT_NEAR(rank.at(name).get<double>(), seconds, 0.03 * seconds + 1e-6) << name;
+  }
+  EXPECT_GT(accounted["exposed_communication"], 0);
+}
+
+TEST_F(TraceCommandTest, CountsTheExchangesThatTheGroupsCounted) {
+  for (const json& rank : trace_of({folder_->path()}).at("ranks")) {
+    ASSERT_FALSE(rank.at("traffic").empty());
+    EXPECT_THAT(rank.at("collectives"), SizeIs(rank.at("traffic").size()));
+    for (json counted : rank.at("traffic")) {
+      counted.erase("seconds");
+      std::vector<json> seen = rank.at("collectives");
+      for (json& each : seen) each.erase("seconds");
+      EXPECT_THAT(seen, Contains(counted));
+    }
+  }
+}
+
+TEST_F(TraceCommandTest, FindsBothRanksInTheMergedTrace) {
+  const json apart = trace_of({folder_->path()});
+  const json merged = trace_of({folder_->path("trace.json")});
+  ASSERT_THAT(merged.at("ranks"), SizeIs(2));
+  for (const std::size_t rank : {0, 1}) {
+    EXPECT_EQ(merged["ranks"][rank]["rank"], rank);
+    EXPECT_EQ(merged["ranks"][rank]["collectives"].size(),
+              apart["ranks"][rank]["collectives"].size());
+    EXPECT_NEAR(merged["ranks"][rank]["compute"].get<double>(),
+                apart["ranks"][rank]["compute"].get<double>(),
+                1e-5);
+  }
+}
+
+TEST_F(TraceCommandTest, HasTheNamesOfUnitsGathersReducesOptimizerAndData) {
+  std::vector<std::string> names;
+  for (const json& event : events_of("trace_rank0.json")) {
+    if (event.value("cat", "") == "sheaf") names.push_back(event.at("name"));
+  }
+  EXPECT_THAT(names,
+              IsSupersetOf({"step 3",
+                            "step 4",
+                            "step 5",
+                            "data",
+                            "forward",
+                            "backward",
+                            "optimizer",
+                            "forward transformer.h.0",
+                            "backward transformer.h.1",
+                            "gather transformer.h.0",
+                            "reduce transformer.h.1"}));
+}
+
+TEST_F(TraceCommandTest, HasOperatorsAndRangesByOneClock) {
+  double begin = 1e300;
+  double end = 0;
+  for (const json& event : events_of("trace_rank0.json")) {
+    if (!event.value("name", "").starts_with("step ")) continue;
+    begin = std::min(begin, event.at("ts").get<double>());
+    end = std::max(end, event.at("ts").get<double>() + event.at("dur").get<double>());
+  }
+  int inside = 0;
+  int outside = 0;
+  for (const json& event : events_of("trace_rank0.json")) {
+    if (event.value("cat", "") != "cpu_op") continue;
+    const double time = event.at("ts");
+    (time >= begin && time <= end ? inside : outside)++;
+  }
+  // Some lie between the steps.
+  EXPECT_GT(inside, 100);
+  EXPECT_LT(outside, inside / 4);
+}
+
+// Viewers lose ranges that begin inside of another and end after it.
+TEST_F(TraceCommandTest, HasRangesThatLieInEachOther) {
+  struct Range {
+    double begin;
+    double end;
+  };
+  std::map<std::string, std::vector<Range>> tracks;
+  for (const json& event : events_of("trace.json")) {
+    if (event.value("cat", "") != "sheaf" || event.at("ph") != "X") continue;
+    const double begin = event.at("ts");
+    tracks[event.at("pid").dump() + event.at("tid").dump()].push_back(
+        {begin, begin + event.at("dur").get<double>()});
+  }
+  EXPECT_GE(tracks.size(), 8U);
+  // What adding up microseconds may lose.
+  constexpr double kRounding = 0.01;
+  for (auto& [track, ranges] : tracks) {
+    std::ranges::sort(ranges, [](const Range& a, const Range& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    });
+    std::vector<Range> open;
+    for (const Range& range : ranges) {
+      while (!open.empty() && open.back().end <= range.begin + kRounding) open.pop_back();
+      if (!open.empty()) EXPECT_LE(range.end, open.back().end + kRounding) << track;
+      open.push_back(range);
+    }
+  }
+}
+
+// A collective ends on all ranks after the last one has begun it: so their clocks agree.
+TEST_F(TraceCommandTest, HasOneClockForAllRanks) {
+  struct Call {
+    double last_begin = 0;
+    double first_end = 1e300;
+    int ranks = 0;
+  };
+  std::map<std::string, Call> calls;
+  for (const json& event : events_of("trace.json")) {
+    if (event.value("cat", "") != "sheaf" || !event.at("args").contains("group")) continue;
+    Call& call = calls[event["args"]["group"].dump() + event["args"]["call"].dump()];
+    const double begin = event.at("ts");
+    call.last_begin = std::max(call.last_begin, begin);
+    call.first_end = std::min(call.first_end, begin + event.at("dur").get<double>());
+    ++call.ranks;
+  }
+  EXPECT_GT(calls.size(), 20U);
+  // Clocks are read one after the other.
+  constexpr double kSlackUs = 200;
+  for (const auto& [number, call] : calls) {
+    EXPECT_EQ(call.ranks, 2) << number;
+    EXPECT_LE(call.last_begin, call.first_end + kSlackUs) << number;
+  }
+}
+
+TEST_F(TraceCommandTest, PrintsTablesAndVerdicts) {
+  const CommandResult result =
+      run_command({SHEAF_PROGRAM, "trace", folder_->path(), "--min-compute=0", "--max-idle=1h"});
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_THAT(result.out, HasSubstr("compute ms"));
+  EXPECT_THAT(result.out, HasSubstr("collectives of rank 0"));
+  EXPECT_THAT(result.out, HasSubstr("all_gather"));
+  EXPECT_THAT(result.out, HasSubstr("aten::"));
+  EXPECT_THAT(result.out, HasSubstr("pass: compute"));
+  EXPECT_THAT(result.out, HasSubstr("overlap"));
+  EXPECT_THAT(result.out, HasSubstr("pass: idle"));
+}
+
+TEST_F(TraceCommandTest, ShowsWhatAnotherStrategyDoesDifferently) {
+  const TemporaryFolder ddp;
+  static_cast<void>(train(ddp.path(), {"--shard.stage=ddp"}));
+  const json difference = trace_of({folder_->path(), "--against", ddp.path()});
+  const auto traffic_of = [](const std::string& folder) {
+    return trace_of({folder}).at("ranks").at(0).at("traffic");
+  };
+  const json before = traffic_of(ddp.path());
+  const json after = traffic_of(folder_->path());
+  const auto count = [](const json& traffic, const std::string& name, const char* what) {
+    for (const json& row : traffic) {
+      const std::string both =
+          row["collective"].get<std::string>() + " " + row["purpose"].get<std::string>();
+      if (both == name) return row[what].get<std::int64_t>();
+    }
+    return std::int64_t{0};
+  };
+  std::map<std::string, std::string> changes;
+  for (const json& row : difference.at("collectives")) {
+    const std::string name = row["name"];
+    changes[name] = row["change"];
+    EXPECT_EQ(row["calls_before"], count(before, name, "calls")) << name;
+    EXPECT_EQ(row["bytes_before"], count(before, name, "bytes")) << name;
+    EXPECT_EQ(row["calls_after"], count(after, name, "calls")) << name;
+    EXPECT_EQ(row["bytes_after"], count(after, name, "bytes")) << name;
+  }
+  EXPECT_EQ(changes["all_reduce gradients"], "removed");
+  EXPECT_EQ(changes["reduce_scatter gradients"], "new");
+  EXPECT_EQ(changes["all_gather parameters"], "new");
+  EXPECT_EQ(changes["all_reduce loss"], "same");
+}
+
+TEST_F(TraceCommandTest, RefusesWhatIsNoTrace) {
+  const std::string broken = folder_->write("broken.json", R"({"traceEvents": [{"ph": )");
+  const CommandResult result = run_command({SHEAF_PROGRAM, "trace", broken});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("its JSON is broken at byte"));
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1);
+}
+
+TEST(ProfileOptions, AreRefusedWithoutAFolder) {
+  const CommandResult result =
+      run_command({SHEAF_PROGRAM, "train", "--train.steps=3", "--profile.steps=1:2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("profile.steps needs log.dir"));
+}
+
+}  // namespace
+}  // namespace sheaf::cli
