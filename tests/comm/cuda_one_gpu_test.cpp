@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "gpu/gpu_watch.h"
 #include "support/on_ranks.h"
 
 namespace sheaf::comm {
@@ -237,6 +238,19 @@ TEST_F(OneGpuPair, AutomaticMeansOneGpu) {
       2,
       [](const Group& group) { require(group.backend() == "one_gpu", "the backend"); },
       {.device = DeviceKind::cuda});
+  for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
+}
+
+// The whole memory of a rank after its first product is the product's three matrices, the slots and
+// the workspace.
+TEST_F(OneGpuPair, ProductsTakeLittleMemoryOfTheSharedCard) {
+  const auto outcomes = run(2, [](const Group& group) {
+    const at::Tensor square = at::ones({256, 256}, group.device());
+    const at::Tensor product = square.mm(square);
+    require(product[0][0].item<float>() == 256.0F, "the product");
+    const std::int64_t most = sheaf::testing::gpu_memory_now().peak;
+    require(most < (std::int64_t{12} << 20), "at most 12 MiB, got " + std::to_string(most));
+  });
   for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
 }
 

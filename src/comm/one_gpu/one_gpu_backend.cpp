@@ -7,6 +7,7 @@
 #include <ATen/ops/full.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "../reduce_kernel.h"
 #include "../shared/common_segment.h"
@@ -24,6 +25,9 @@ constexpr std::int64_t kAtOnceBytes = std::int64_t{256} << 10;
 constexpr int kAtOnceRanks = 4;
 // What is broadcast is large at the start of a run only, which is not worth large slots.
 constexpr std::int64_t kBroadcastSlot = std::int64_t{2} << 20;
+// Strategies that cut states into parts are chosen for their memory, and two slots of this size are
+// a part of it; twice as much makes ranks in turns a third faster, side by side nothing.
+constexpr std::int64_t kPartSlot = std::int64_t{16} << 20;
 
 std::byte* data_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
@@ -39,6 +43,13 @@ void in_turns(Turns& turns, std::int64_t count, std::int64_t most, Piece piece) 
     piece(begin, std::min(most, count - begin));
     turns.swap_slots();
   }
+}
+
+/// On Hopper LibTorch gives cuBLAS 32 MiB for each thread that multiplies, so twice for every rank:
+/// forward and backward. Ranks that share a card get what LibTorch gives on all cards before it. It
+/// is read at the first product; who has set the variable knows why.
+void take_small_workspaces() {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:2:16:8", /*overwrite=*/0);
 }
 
 std::shared_ptr<Words> make_words(Backend& host, const Members& members) {
@@ -128,7 +139,7 @@ void OneGpuBackend::all_reduce_in_shares(const at::Tensor& tensor, Reduce how) {
 void OneGpuBackend::all_gather(const at::Tensor& output, const at::Tensor& input) {
   check_device(output);
   const std::int64_t part = bytes_of(input);
-  turns_.begin(Kind::all_gather, part);
+  turns_.begin(Kind::all_gather, std::min(part, kPartSlot));
   const auto most = static_cast<std::int64_t>(turns_.slot_bytes());
   in_turns(turns_, part, most, [&](std::int64_t begin, std::int64_t bytes) {
     Copies shown;
@@ -149,7 +160,7 @@ void OneGpuBackend::all_gather(const at::Tensor& output, const at::Tensor& input
 void OneGpuBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& input, Reduce how) {
   check_device(output);
   check_reducible(output.scalar_type());
-  turns_.begin(Kind::reduce_scatter, bytes_of(input));
+  turns_.begin(Kind::reduce_scatter, std::min(bytes_of(input), kPartSlot));
   const auto width = static_cast<std::int64_t>(output.element_size());
   const std::int64_t part = bytes_of(output);
   const std::int64_t room = aligned_part(static_cast<std::int64_t>(turns_.slot_bytes()), size());
@@ -267,6 +278,7 @@ std::unique_ptr<Backend> join(std::unique_ptr<Backend> host, const JoinOptions& 
     throw UsageError(
         fmt::format("one_gpu connects up to {} ranks, got {}", kMaxRanks, options.members.size()));
   }
+  if (options.members.size() > 1) take_small_workspaces();
   const std::shared_ptr<Backend> kept = std::move(host);
   try {
     return std::make_unique<OneGpuBackend>(kept, options);
