@@ -44,7 +44,7 @@ std::shared_ptr<Recorder> run_until(const RunOptions& options, int ranks, int st
   comm::run_ranks(ranks, [&](const comm::Group& world) {
     int asked = 0;
     Hooks hooks{.sinks = {recorder}};
-    hooks.stop_signal = [&] { return asked++ == stop_after ? SIGTERM : 0; };
+    hooks.stop_signal = [&] { return ++asked == stop_after ? SIGTERM : 0; };
     static_cast<void>(train::run(options, world, hooks));
   });
   return recorder;

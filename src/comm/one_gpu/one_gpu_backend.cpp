@@ -25,9 +25,6 @@ constexpr std::int64_t kAtOnceBytes = std::int64_t{256} << 10;
 constexpr int kAtOnceRanks = 4;
 // What is broadcast is large at the start of a run only, which is not worth large slots.
 constexpr std::int64_t kBroadcastSlot = std::int64_t{2} << 20;
-// Strategies that cut states into parts are chosen for their memory, and two slots of this size are
-// a part of it; twice as much makes ranks in turns a third faster, side by side nothing.
-constexpr std::int64_t kPartSlot = std::int64_t{16} << 20;
 
 std::byte* data_of(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
@@ -139,7 +136,7 @@ void OneGpuBackend::all_reduce_in_shares(const at::Tensor& tensor, Reduce how) {
 void OneGpuBackend::all_gather(const at::Tensor& output, const at::Tensor& input) {
   check_device(output);
   const std::int64_t part = bytes_of(input);
-  turns_.begin(Kind::all_gather, std::min(part, kPartSlot));
+  turns_.begin(Kind::all_gather, part);
   const auto most = static_cast<std::int64_t>(turns_.slot_bytes());
   in_turns(turns_, part, most, [&](std::int64_t begin, std::int64_t bytes) {
     Copies shown;
@@ -160,7 +157,7 @@ void OneGpuBackend::all_gather(const at::Tensor& output, const at::Tensor& input
 void OneGpuBackend::reduce_scatter(const at::Tensor& output, const at::Tensor& input, Reduce how) {
   check_device(output);
   check_reducible(output.scalar_type());
-  turns_.begin(Kind::reduce_scatter, std::min(bytes_of(input), kPartSlot));
+  turns_.begin(Kind::reduce_scatter, bytes_of(input));
   const auto width = static_cast<std::int64_t>(output.element_size());
   const std::int64_t part = bytes_of(output);
   const std::int64_t room = aligned_part(static_cast<std::int64_t>(turns_.slot_bytes()), size());
