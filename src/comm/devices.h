@@ -28,6 +28,9 @@ struct CudaDevices {
   std::string trouble;
 };
 
+/// Says whether this sheaf was built with CUDA, without starting it.
+[[nodiscard]] bool built_with_cuda();
+
 /// Asks every CUDA device. This starts CUDA, so children forked later cannot use it. Throws nothing
 /// about devices: what is wrong with them is in the answer.
 [[nodiscard]] CudaDevices find_cuda_devices();

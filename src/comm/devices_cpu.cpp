@@ -3,6 +3,8 @@
 
 namespace sheaf::comm {
 
+bool built_with_cuda() { return false; }
+
 CudaDevices find_cuda_devices() { return {}; }
 
 std::string identity_of_gpu(int /*index*/) { throw UsageError("this build has no CUDA"); }

@@ -34,6 +34,8 @@ CudaDevice ask(at::DeviceIndex index) {
 
 }  // namespace
 
+bool built_with_cuda() { return true; }
+
 CudaDevices find_cuda_devices() {
   CudaDevices found{.built_in = true,
                     .cuda_version = version_text(at::detail::getCUDAHooks().versionCUDART())};

@@ -47,6 +47,7 @@ TEST(DoctorCommand, FindsEveryBackendOfTheCpuWorking) {
   for (const std::string backend : {"gloo", "shared, threads", "shared, processes", "fake"}) {
     EXPECT_THAT(outcome.out, ContainsRegex("\nbackend " + backend + "  [^\n]*  ok\n"));
   }
+  EXPECT_THAT(outcome.out, ContainsRegex("\nbackend one_gpu  "));
   EXPECT_THAT(outcome.out, ContainsRegex("\nbackend nccl  "));
   EXPECT_THAT(outcome.out, ContainsRegex("\nsheaf +" + std::string(version()) + "  "));
 }
@@ -142,6 +143,13 @@ TEST(DoctorBackends, NameTheForkedRankThatFailed) {
             "rank 1: no memory");
   EXPECT_EQ(first_failure(Outcomes{{.exit_code = -1, .signal = SIGKILL}, {}}),
             "rank 0: killed: Killed");
+}
+
+TEST(DoctorBackends, SayWhyOneGpuWasNotTried) {
+  EXPECT_EQ(one_gpu_check(false, 1).value, "not tried: this sheaf was built without CUDA");
+  EXPECT_EQ(one_gpu_check(true, 0).value, "not tried: there is no CUDA device");
+  EXPECT_EQ(one_gpu_check(true, 8).value, "not tried: it is for one GPU, and here are 8");
+  EXPECT_EQ(one_gpu_check(true, 0).status, Status::note);
 }
 
 TEST(DoctorBackends, SayWhyNcclWasNotTried) {

@@ -25,7 +25,10 @@ constexpr Seconds kTimeout{30};
 constexpr Seconds kDeadline{60};
 
 comm::RunRanksOptions using_backend(comm::BackendKind backend) {
-  return {.backend = backend, .timeout = kTimeout};
+  const bool on_gpu = backend == comm::BackendKind::one_gpu;
+  return {.backend = backend,
+          .device = on_gpu ? comm::DeviceKind::cuda : comm::DeviceKind::cpu,
+          .timeout = kTimeout};
 }
 
 /// Adds up 1 on the first rank, 2 on the second and so on, and checks the sum.
@@ -120,9 +123,11 @@ int ranks_of_environment() {
   }
 }
 
-Check nccl_not_tried(const std::string& reason) {
-  return {.name = "backend nccl", .value = "not tried: " + reason, .status = Status::note};
+Check not_tried(const std::string& name, const std::string& reason) {
+  return {.name = name, .value = "not tried: " + reason, .status = Status::note};
 }
+
+Check nccl_not_tried(const std::string& reason) { return not_tried("backend nccl", reason); }
 
 }  // namespace
 
@@ -171,6 +176,20 @@ Check shared_by_processes_check() {
                         "container or its security profile allow both, or use the backend "
                         "gloo"};
   return try_backend(trial, [] { try_processes(comm::BackendKind::shared); });
+}
+
+Check one_gpu_check(bool built_with_cuda, int num_gpus) {
+  const Trial trial{.name = "backend one_gpu",
+                    .ranks = "2 processes",
+                    .advice =
+                        "ranks open each other's GPU memory through CUDA IPC: have the container "
+                        "share the host's IPC and PID namespaces, or use the backend gloo"};
+  if (!built_with_cuda) return not_tried(trial.name, "this sheaf was built without CUDA");
+  if (num_gpus == 0) return not_tried(trial.name, "there is no CUDA device");
+  if (num_gpus > 1) {
+    return not_tried(trial.name, fmt::format("it is for one GPU, and here are {}", num_gpus));
+  }
+  return try_backend(trial, [] { try_processes(comm::BackendKind::one_gpu); });
 }
 
 Check nccl_check(const comm::CudaDevices& devices) {

@@ -16,6 +16,9 @@ namespace sheaf::cli::doctor {
 [[nodiscard]] Check shared_by_threads_check();
 [[nodiscard]] Check shared_by_processes_check();
 [[nodiscard]] Check fake_check();
+/// Tries two processes on a machine's only GPU; a note says why where it cannot be tried. To be
+/// called before this process starts CUDA.
+[[nodiscard]] Check one_gpu_check(bool built_with_cuda, int num_gpus);
 /// Tries one rank on the first device; a note says why where it cannot be tried.
 [[nodiscard]] Check nccl_check(const comm::CudaDevices& devices);
 

@@ -8,6 +8,7 @@
 #include "cli/doctor/build_checks.h"
 #include "cli/doctor/system_checks.h"
 #include "comm/devices.h"
+#include "launch/gpus.h"
 
 namespace sheaf::cli::doctor {
 namespace {
@@ -20,8 +21,11 @@ void append(std::vector<Check>& checks, std::vector<Check> more) {
 
 std::vector<Check> run_checks() {
   // First, because they fork, and what comes after them starts CUDA.
-  std::vector<Check> backends = {
-      gloo_check(), shared_by_threads_check(), shared_by_processes_check(), fake_check()};
+  std::vector<Check> backends = {gloo_check(),
+                                 shared_by_threads_check(),
+                                 shared_by_processes_check(),
+                                 fake_check(),
+                                 one_gpu_check(comm::built_with_cuda(), launch::count_gpus())};
   const comm::CudaDevices devices = comm::find_cuda_devices();
   backends.push_back(nccl_check(devices));
   std::vector<Check> checks = build_checks(devices);
