@@ -50,7 +50,7 @@ int MemoryCommand::run(Console& console) {
   memory::reuse_cpu_memory();
   train::set_up_process(options);
   const comm::Group world = comm::init(options.comm);
-  const auto probe = std::make_shared<train::MemoryProbe>(options, step_, !snapshot_.empty());
+  const auto probe = std::make_shared<train::MemoryProbe>(options, step_, snapshot_);
   train::Hooks hooks{.sinks = {probe}, .labels_memory = true};
   try {
     static_cast<void>(train::run(options, world, hooks));
@@ -59,7 +59,6 @@ int MemoryCommand::run(Console& console) {
     throw;
   }
   if (world.rank() != 0) return 0;
-  if (!snapshot_.empty()) train::write_memory_snapshot(snapshot_);
   console.out << (json_ ? train::memory_report_json(probe->report())
                         : train::memory_page(probe->report()));
   return 0;

@@ -8,6 +8,9 @@
 
 namespace sheaf::comm {
 
+/// Returns the stream on which this thread's work for `device` goes.
+[[nodiscard]] c10::Stream current_stream(at::Device device);
+
 /// Returns a stamp that the device reaches when it has done all that was issued so far on `stream`.
 /// Nobody waits for it.
 [[nodiscard]] std::shared_ptr<const Stamp> stamp_now(const c10::Stream& stream);

@@ -1,6 +1,5 @@
 #include "group_state.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
@@ -94,8 +93,7 @@ void GroupState::run_in_stream(const Request& request, const std::function<void(
     run_named(request.kind, *backend_, body);
     return;
   }
-  const at::Device device = backend_->device();
-  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  const c10::Stream stream = current_stream(backend_->device());
   span.stream = stream.id();
   std::shared_ptr<const Stamp> begin = stamp_now(stream);
   run_named(request.kind, *backend_, body);

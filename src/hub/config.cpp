@@ -7,17 +7,16 @@
 #include "base/quoting.h"
 #include "checkpoint/json_object.h"
 #include "hub/config_fields.h"
+#include "models/size_limits.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::hub {
 namespace {
 
 using models::Family;
+using models::kLargestSize;
+using models::kMostLayers;
 using models::Shape;
-
-// As for shapes that options describe: sums of products of three sizes fit into 64 bits.
-constexpr std::int64_t kLargest = std::int64_t{1} << 22;
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 12;
 
 Config gpt2_config(const ConfigFields& fields) {
   fields.expect_one_of("activation_function", {"gelu_new", "gelu_pytorch_tanh"});
@@ -27,10 +26,10 @@ Config gpt2_config(const ConfigFields& fields) {
   fields.expect_flag("tie_word_embeddings", true);
   Shape shape{.family = Family::gpt2,
               .layers = fields.size("n_layer", kMostLayers),
-              .width = fields.size("n_embd", kLargest),
-              .heads = fields.size("n_head", kLargest),
-              .vocabulary = fields.size("vocab_size", kLargest),
-              .context = fields.size("n_positions", kLargest),
+              .width = fields.size("n_embd", kLargestSize),
+              .heads = fields.size("n_head", kLargestSize),
+              .vocabulary = fields.size("vocab_size", kLargestSize),
+              .context = fields.size("n_positions", kLargestSize),
               .dropout = fields.probability_or("resid_pdrop", 0.1),
               .attention_dropout = fields.probability_or("attn_pdrop", 0.1),
               .epsilon = fields.positive_or("layer_norm_epsilon", 1e-5),
@@ -40,7 +39,7 @@ Config gpt2_config(const ConfigFields& fields) {
   }
   shape.kv_heads = shape.heads;
   shape.head_size = shape.width / shape.heads;
-  shape.hidden = fields.size_or("n_inner", kLargest, 4 * shape.width);
+  shape.hidden = fields.size_or("n_inner", kLargestSize, 4 * shape.width);
   return {.shape = shape, .embedding_dropout = fields.probability_or("embd_pdrop", 0.1)};
 }
 
@@ -134,11 +133,11 @@ Config llama_config(const ConfigFields& fields, bool smollm3) {
   check_attention(fields);
   Shape shape{.family = Family::llama,
               .layers = fields.size("num_hidden_layers", kMostLayers),
-              .width = fields.size("hidden_size", kLargest),
-              .heads = fields.size("num_attention_heads", kLargest),
-              .hidden = fields.size("intermediate_size", kLargest),
-              .vocabulary = fields.size("vocab_size", kLargest),
-              .context = fields.size("max_position_embeddings", kLargest),
+              .width = fields.size("hidden_size", kLargestSize),
+              .heads = fields.size("num_attention_heads", kLargestSize),
+              .hidden = fields.size("intermediate_size", kLargestSize),
+              .vocabulary = fields.size("vocab_size", kLargestSize),
+              .context = fields.size("max_position_embeddings", kLargestSize),
               .attention_dropout = fields.probability_or("attention_dropout", 0),
               .epsilon = fields.positive_or("rms_norm_eps", 1e-6),
               .rope_theta = rope_theta(fields, smollm3 ? 2e6 : 1e4),
@@ -146,8 +145,8 @@ Config llama_config(const ConfigFields& fields, bool smollm3) {
   // A null means as many as heads, also where a missing field means something else.
   const bool default_is_four = smollm3 && !fields.json().contains("num_key_value_heads");
   shape.kv_heads =
-      fields.size_or("num_key_value_heads", kLargest, default_is_four ? 4 : shape.heads);
-  shape.head_size = fields.size_or("head_dim", kLargest, shape.width / shape.heads);
+      fields.size_or("num_key_value_heads", kLargestSize, default_is_four ? 4 : shape.heads);
+  shape.head_size = fields.size_or("head_dim", kLargestSize, shape.width / shape.heads);
   if (smollm3) shape.no_rope_interval = no_rope_interval(fields, shape.layers);
   check_heads(fields, shape);
   return {.shape = shape};

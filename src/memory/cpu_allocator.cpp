@@ -3,6 +3,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "block_cache.h"
 #include "sheaf/memory/cpu_reuse.h"
 #include "sheaf/memory/cpu_usage.h"
+#include "sheaf/memory/limit.h"
 
 namespace sheaf::memory {
 namespace {
@@ -54,6 +56,7 @@ class CountingAllocator final : public c10::Allocator {
 
  private:
   void* take(std::size_t num_bytes);
+  BlockCache::Block block_of(std::size_t num_bytes);
   static void give_back(void* data);
 
   BlockCache cache_;
@@ -72,16 +75,37 @@ CountingAllocator& allocator() {
   return *instance;
 }
 
+/// Names those who hold memory when the system has no more.
+[[noreturn]] void refuse(std::int64_t wanted) {
+  throw OutOfMemory({.wanted = {wanted},
+                     .in_use = accounts().usage().current,
+                     .limit = {},
+                     .holders = accounts().holders()});
+}
+
+BlockCache::Block CountingAllocator::block_of(std::size_t num_bytes) {
+  if (num_bytes >= kSmallestReused && reuses_.load(std::memory_order_relaxed)) {
+    return cache_.take(num_bytes);
+  }
+  BlockCache::Block block;
+  block.data = c10::alloc_cpu(num_bytes);
+  return block;
+}
+
 void* CountingAllocator::take(std::size_t num_bytes) {
   const auto count = static_cast<std::int64_t>(num_bytes);
   accounts().require_room(count);
   // A sum that wraps around is the smaller one; alloc_cpu and the cache refuse the other.
   const std::size_t with_header = std::max(num_bytes, num_bytes + sizeof(Header));
   BlockCache::Block block;
-  if (with_header >= kSmallestReused && reuses_.load(std::memory_order_relaxed)) {
-    block = cache_.take(with_header);
-  } else {
-    block.data = c10::alloc_cpu(with_header);
+  try {
+    block = block_of(with_header);
+  } catch (const std::bad_alloc&) {
+    refuse(count);
+  } catch (const c10::Error&) {
+    // A negative size is no question of memory.
+    if (count < 0) throw;
+    refuse(count);
   }
   const Accounts::Number account = current_account();
   void* const data = new (block.data) Header{num_bytes, block.capacity, account} + 1;

@@ -6,10 +6,11 @@ namespace sheaf::memory {
 namespace {
 
 std::string sentence(const OutOfMemory::Facts& facts) {
-  return fmt::format("out of memory: {} more do not fit beside the {} in use below the limit of {}",
-                     to_string(facts.wanted),
-                     to_string(facts.in_use),
-                     to_string(facts.limit));
+  const std::string text = fmt::format("out of memory: {} more do not fit beside the {} in use",
+                                       to_string(facts.wanted),
+                                       to_string(facts.in_use));
+  if (facts.limit.count == 0) return text + "; no memory limit was set, the system has no more";
+  return text + " below the limit of " + to_string(facts.limit);
 }
 
 }  // namespace

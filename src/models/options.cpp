@@ -6,14 +6,11 @@
 #include <string_view>
 
 #include "models/presets.h"
+#include "models/size_limits.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::models {
 namespace {
-
-// Far above any model, and low enough that sums of products of three sizes fit into 64 bits.
-constexpr std::int64_t kLargest = std::int64_t{1} << 22;
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 12;
 
 /// A size that options may change, and the families that have it.
 struct Size {
@@ -21,7 +18,7 @@ struct Size {
   std::int64_t ModelOptions::*wanted;
   std::int64_t Shape::*size;
   std::array<bool, 4> in_family;  // in the order of Family
-  std::int64_t largest = kLargest;
+  std::int64_t largest = kLargestSize;
 };
 
 constexpr std::array kSizes{

@@ -27,7 +27,6 @@ class Walk {
 
   /// Names what comes now: "backward", in a block or outside.
   void enter(const char* phase, int block = kNoBlock);
-  [[nodiscard]] int block() const { return block_; }
 
   struct Peak {
     std::int64_t total = 0;

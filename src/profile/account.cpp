@@ -1,14 +1,13 @@
 #include "sheaf/profile/account.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 
+#include "nanoseconds.h"
+
 namespace sheaf::profile {
 namespace {
-
-Seconds seconds(std::int64_t nanoseconds) { return std::chrono::nanoseconds(nanoseconds); }
 
 Interval clipped(const Span& span, const Interval& window) {
   return {std::max(span.begin, window.begin), std::min(span.end, window.end)};
@@ -51,12 +50,17 @@ Cover cover(std::span<const Span> spans, const Interval& window) {
 }
 
 StepTimes times_of(Cover& cover, const Interval& window) {
-  Intervals busy;
-  for (const auto& [kind, intervals] : cover.phases) busy = busy | intervals;
-  const std::int64_t hidden = (cover.communication & busy).length();
+  Intervals computing;
+  for (const auto& [kind, intervals] : cover.phases) {
+    if (kind != SpanKind::data) computing = computing | intervals;
+  }
+  const std::int64_t hidden = (cover.communication & computing).length();
   const std::int64_t exposed = cover.communication.length() - hidden;
+  // Who waits for data computes nothing, so an exchange meanwhile is not hidden, and counts once.
+  const Intervals data = cover.phases[SpanKind::data] - cover.communication;
+  const Intervals busy = computing | data;
   const auto phase = [&](SpanKind kind) { return seconds(cover.phases[kind].length()); };
-  return {.data_wait = phase(SpanKind::data),
+  return {.data_wait = seconds(data.length()),
           .forward = phase(SpanKind::forward),
           .backward = phase(SpanKind::backward),
           .exposed_communication = seconds(exposed),
@@ -71,14 +75,6 @@ Row& find_or_make(std::vector<Row>& rows, const auto& is_it, Names&&... names) {
   if (found != rows.end()) return *found;
   rows.push_back(Row{std::string(names)..., {}});
   return rows.back();
-}
-
-CollectiveUse& collective_row(Account& account, std::string_view what, std::string_view purpose) {
-  return find_or_make(
-      account.collectives,
-      [&](const CollectiveUse& row) { return row.collective == what && row.purpose == purpose; },
-      what,
-      purpose);
 }
 
 UnitUse& unit_row(Account& account, std::string_view unit) {
@@ -114,13 +110,22 @@ void add_units(Account& account,
 
 void add_collective(Account& account, const Span& span, const Recorder& recorder) {
   const Exchanged one{.calls = 1, .bytes = {span.bytes}, .time = seconds(span.end - span.begin)};
-  collective_row(account, span.what, span.purpose).exchanged += one;
+  exchanged_in(account.collectives, span.what, span.purpose) += one;
   if (span.unit == 0) return;
   UnitUse& unit = unit_row(account, recorder.name(span.unit));
   (span.purpose == "gradients" ? unit.reduces : unit.gathers) += one;
 }
 
 }  // namespace
+
+Exchanged& exchanged_in(std::vector<CollectiveUse>& rows,
+                        std::string_view collective,
+                        std::string_view purpose) {
+  const auto is_it = [&](const CollectiveUse& row) {
+    return row.collective == collective && row.purpose == purpose;
+  };
+  return find_or_make(rows, is_it, collective, purpose).exchanged;
+}
 
 Exchanged& Exchanged::operator+=(const Exchanged& other) {
   calls += other.calls;
@@ -132,7 +137,7 @@ Exchanged& Exchanged::operator+=(const Exchanged& other) {
 Account& Account::operator+=(const Account& other) {
   times += other.times;
   for (const CollectiveUse& row : other.collectives) {
-    collective_row(*this, row.collective, row.purpose).exchanged += row.exchanged;
+    exchanged_in(collectives, row.collective, row.purpose) += row.exchanged;
   }
   for (const UnitUse& row : other.units) {
     UnitUse& own = unit_row(*this, row.unit);

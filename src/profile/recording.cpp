@@ -37,14 +37,7 @@ ProfilerConfig config() {
                         experimental);
 }
 
-}  // namespace
-
-Recording::Recording(bool with_cuda) {
-  if (is_recording.exchange(true)) {
-    throw UsageError(
-        "this process records a trace already: ranks that are threads cannot have one each, so "
-        "start them as processes");
-  }
+void start_kineto(bool with_cuda) {
   // Else it complains on stderr where there is no GPU; who has set it knows why.
   ::setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   std::set<ActivityType> activities = {ActivityType::CPU};
@@ -54,6 +47,22 @@ Recording::Recording(bool with_cuda) {
       config(),
       activities,
       {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+}
+
+}  // namespace
+
+Recording::Recording(bool with_cuda) {
+  if (is_recording.exchange(true)) {
+    throw UsageError(
+        "this process records a trace already: ranks that are threads cannot have one each, so "
+        "start them as processes");
+  }
+  try {
+    start_kineto(with_cuda);
+  } catch (...) {
+    is_recording = false;
+    throw;
+  }
 }
 
 Recording::~Recording() {

@@ -47,6 +47,9 @@ struct Meeting {
   std::vector<std::pair<std::int64_t, int>> arrivals;  // time, rank
 };
 
+/// Between two ranks, and without a number: nobody else comes to it.
+bool is_message(const Span& span) { return span.what == "send" || span.what == "recv"; }
+
 std::vector<Meeting> meetings_of(const std::vector<RankReport>& ranks) {
   std::map<std::string, Meeting> by_call;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -169,7 +172,7 @@ std::optional<Straggler> find_straggler(const std::vector<RankReport>& ranks,
 
 void ArrivalLog::add(std::span<const Span> spans) {
   for (const Span& span : spans) {
-    if (span.kind != SpanKind::collective) continue;
+    if (span.kind != SpanKind::collective || is_message(span)) continue;
     if (newest_.size() < most_) {
       newest_.push_back(span);
     } else {

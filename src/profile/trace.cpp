@@ -23,6 +23,9 @@ using nlohmann::json;
 // trace can be added up.
 constexpr double kLatest = 2.5e15;
 
+// A TiB: more than an exchange has, and so little that those of a whole trace can be added up.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+
 const std::map<std::string, EventKind, std::less<>> kCategories = {
     {"cpu_op", EventKind::operation},
     {"user_annotation", EventKind::annotation},
@@ -86,6 +89,9 @@ class Collector {
       made.name = index(text_at(arguments, "collective"));
       made.purpose = index(text_at(arguments, "purpose"));
       made.bytes = count_at(arguments, "bytes");
+      if (made.bytes < 0 || made.bytes > kMostBytes) {
+        refuse(number, fmt::format("exchanges no possible number of bytes: {}", made.bytes));
+      }
     }
     trace_.events.push_back(made);
   }

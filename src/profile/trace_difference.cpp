@@ -23,11 +23,17 @@ struct Steps {
 
 using Sides = std::map<std::string, std::pair<Side, Side>>;
 
+/// Tells whether both are as many per step; products of counts and steps may be too large.
+bool same_per_step(std::int64_t before, std::int64_t after, const Steps& steps) {
+  return before / steps.before == after / steps.after &&
+         before % steps.before * steps.after == after % steps.after * steps.before;
+}
+
 Change change_of(const Side& before, const Side& after, const Steps& steps) {
   if (before.calls == 0) return Change::added;
   if (after.calls == 0) return Change::removed;
-  const bool same = before.calls * steps.after == after.calls * steps.before &&
-                    before.bytes.count * steps.after == after.bytes.count * steps.before;
+  const bool same = same_per_step(before.calls, after.calls, steps) &&
+                    same_per_step(before.bytes.count, after.bytes.count, steps);
   return same ? Change::same : Change::changed;
 }
 

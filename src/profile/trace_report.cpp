@@ -1,16 +1,14 @@
 #include "sheaf/profile/trace_report.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <unordered_map>
 
 #include "collective_names.h"
+#include "nanoseconds.h"
 
 namespace sheaf::profile {
 namespace {
-
-Seconds seconds(std::int64_t nanoseconds) { return std::chrono::nanoseconds(nanoseconds); }
 
 using Events = std::vector<const TraceEvent*>;
 
@@ -51,6 +49,16 @@ Sorted sort_events(const Trace& trace, int rank) {
 struct Window {
   std::int64_t steps = 1;
   Intervals time;
+  /// Whether the trace says where steps are; else all of it is one.
+  bool is_marked = false;
+
+  /// Tells whether an event begins in a step: then the step did it, also where it ends later.
+  [[nodiscard]] bool has(const TraceEvent& event) const {
+    if (!is_marked) return true;
+    const std::vector<Interval>& parts = time.parts();
+    const auto next = std::ranges::upper_bound(parts, event.time.begin, {}, &Interval::begin);
+    return next != parts.begin() && event.time.begin < std::prev(next)->end;
+  }
 };
 
 /// The recorded steps, or all there is where none is marked.
@@ -64,7 +72,7 @@ Window window_of(const Sorted& sorted) {
   }
   if (!steps.empty()) {
     const auto count = static_cast<std::int64_t>(steps.size());
-    return {count, Intervals(std::move(steps))};
+    return {count, Intervals(std::move(steps)), /*is_marked=*/true};
   }
   std::optional<Interval> all;
   for (const auto& [kind, events] : sorted.kinds) {
@@ -126,48 +134,35 @@ Occupation occupation_of(const Sorted& sorted) {
   return has_phases(sorted) ? by_phases(sorted) : by_operators(sorted);
 }
 
-TraceTimes times_of(const Sorted& sorted) {
-  const Window window = window_of(sorted);
+TraceTimes times_of(const Sorted& sorted, const Window& window) {
   Occupation occupation = occupation_of(sorted);
   for (Intervals* each : {&occupation.compute, &occupation.communication, &occupation.other}) {
     *each = *each & window.time;
   }
   const Intervals anything = occupation.compute | occupation.communication | occupation.other;
   const Intervals waits = sorted.cover(EventKind::wait);
-  const auto phase = [&](EventKind kind) {
-    return seconds(((sorted.cover(kind) & window.time) - waits).length());
-  };
+  const auto phase = [&](EventKind kind) { return (sorted.cover(kind) & window.time) - waits; };
   return {.steps = window.steps,
           .time = seconds(window.time.length()),
           .compute = seconds(occupation.compute.length()),
           .non_compute = seconds((anything - occupation.compute).length()),
           .idle = seconds((window.time - anything).length()),
           .kernel = seconds(anything.length()),
-          .optimizer = phase(EventKind::optimizer),
-          .data_wait = phase(EventKind::data),
+          .optimizer = seconds(phase(EventKind::optimizer).length()),
+          .data_wait = seconds((phase(EventKind::data) - occupation.communication).length()),
           .communication = seconds(occupation.communication.length()),
           .hidden = seconds((occupation.communication & occupation.compute).length())};
 }
 
-void add_call(std::vector<CollectiveUse>& uses, const CollectiveUse& one) {
-  const auto found = std::ranges::find_if(uses, [&](const CollectiveUse& use) {
-    return use.collective == one.collective && use.purpose == one.purpose;
-  });
-  if (found == uses.end()) {
-    uses.push_back(one);
-  } else {
-    found->exchanged += one.exchanged;
-  }
-}
-
-/// sheaf's own ranges where there are any, else what the names of kernels and operators tell.
-std::vector<CollectiveUse> collectives_of(const Sorted& sorted) {
+/// sheaf's own ranges where there are any, all of which are of its steps, else what the names of
+/// kernels and operators tell.
+std::vector<CollectiveUse> collectives_of(const Sorted& sorted, const Window& window) {
   std::vector<CollectiveUse> uses;
+  const auto one = [](const TraceEvent& event) {
+    return Exchanged{.calls = 1, .bytes = {event.bytes}, .time = seconds(event.time.length())};
+  };
   for (const TraceEvent* event : sorted.of(EventKind::collective)) {
-    add_call(uses,
-             {sorted.name(*event),
-              sorted.trace.names[event->purpose],
-              {.calls = 1, .bytes = {event->bytes}, .time = seconds(event->time.length())}});
+    exchanged_in(uses, sorted.name(*event), sorted.trace.names[event->purpose]) += one(*event);
   }
   if (!uses.empty()) return uses;
   const bool gpu = !sorted.of(EventKind::kernel).empty();
@@ -176,11 +171,7 @@ std::vector<CollectiveUse> collectives_of(const Sorted& sorted) {
   for (const EventKind kind : kinds) {
     for (const TraceEvent* event : sorted.of(kind)) {
       const auto collective = collective_of(sorted.name(*event));
-      if (!collective) continue;
-      add_call(uses,
-               {std::string(*collective),
-                "",
-                {.calls = 1, .bytes = {}, .time = seconds(event->time.length())}});
+      if (collective && window.has(*event)) exchanged_in(uses, *collective, "") += one(*event);
     }
   }
   return uses;
@@ -205,10 +196,12 @@ void add_operators(Events& events, std::unordered_map<std::uint32_t, OperatorUse
   }
 }
 
-std::vector<OperatorUse> operators_of(const Sorted& sorted) {
+std::vector<OperatorUse> operators_of(const Sorted& sorted, const Window& window) {
   std::map<std::int64_t, Events> threads;
   for (const EventKind kind : {EventKind::operation, EventKind::kernel}) {
-    for (const TraceEvent* event : sorted.of(kind)) threads[event->thread].push_back(event);
+    for (const TraceEvent* event : sorted.of(kind)) {
+      if (window.has(*event)) threads[event->thread].push_back(event);
+    }
   }
   std::unordered_map<std::uint32_t, OperatorUse> uses;
   for (auto& [thread, events] : threads) add_operators(events, uses);
@@ -237,11 +230,12 @@ std::vector<RankTrace> report_on(const Trace& trace) {
   for (const TraceOwner& owner : trace.owners) {
     const Sorted sorted = sort_events(trace, owner.rank);
     if (sorted.kinds.empty()) continue;
+    const Window window = window_of(sorted);
     ranks.push_back({.owner = owner,
                      .on_gpu = !sorted.of(EventKind::kernel).empty(),
-                     .times = times_of(sorted),
-                     .collectives = collectives_of(sorted),
-                     .operators = operators_of(sorted)});
+                     .times = times_of(sorted, window),
+                     .collectives = collectives_of(sorted, window),
+                     .operators = operators_of(sorted, window)});
   }
   return ranks;
 }

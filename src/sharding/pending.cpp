@@ -10,13 +10,6 @@
 #include "sheaf/base/log.h"
 
 namespace sheaf::sharding {
-namespace {
-
-c10::Stream current_stream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
-
-}  // namespace
 
 Pending::Pending(comm::Work work, std::shared_ptr<c10::Event> done, Recorder recorder)
     : work_(std::move(work)), done_(std::move(done)), recorder_(std::move(recorder)) {}
@@ -46,7 +39,7 @@ void Pending::wait() {
 
 void Pending::block_stream() {
   const c10::Stream stream =
-      current_stream(at::Device(done_->device_type(), done_->device_index()));
+      comm::current_stream(at::Device(done_->device_type(), done_->device_index()));
   // What is over already holds nobody up.
   if (!recorder_->listening() || done_->query()) {
     done_->block(stream);
@@ -70,7 +63,7 @@ ExchangeStream::ExchangeStream(at::Device device, Recorder recorder)
 Pending ExchangeStream::issue(const std::function<comm::Work()>& start) const {
   if (!stream_) return Pending(start());
   c10::Event computed(stream_->device_type());
-  computed.record(current_stream(stream_->device()));
+  computed.record(comm::current_stream(stream_->device()));
   computed.block(*stream_);
   const c10::StreamGuard guard(*stream_);
   comm::Work work = start();

@@ -1,19 +1,10 @@
 #include "unit_spans.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <utility>
 
 #include "comm/device_stamp.h"
 
 namespace sheaf::sharding {
-namespace {
-
-c10::Stream current_stream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
-
-}  // namespace
 
 UnitSpans::UnitSpans(const Context& context, const Inventory& inventory, const Units& units)
     : context_(context),
@@ -35,7 +26,7 @@ void UnitSpans::begin(std::size_t unit, Direction direction) {
     if (runs && !is_around(other, unit)) end_at(other, direction, open.time);
   }
   if (context_.device.is_cpu()) return;
-  open.stamp = comm::stamp_now(current_stream(context_.device));
+  open.stamp = comm::stamp_now(comm::current_stream(context_.device));
 }
 
 bool UnitSpans::is_around(std::size_t outer, std::size_t inner) const {
@@ -60,7 +51,7 @@ void UnitSpans::end_at(std::size_t unit, Direction direction, std::int64_t time)
     recorder_.add(span);
     return;
   }
-  const c10::Stream stream = current_stream(context_.device);
+  const c10::Stream stream = comm::current_stream(context_.device);
   span.stream = stream.id();
   recorder_.add(span, std::move(open.stamp), comm::stamp_now(stream));
 }
@@ -71,6 +62,7 @@ void UnitSpans::end_pass() {
 }
 
 void UnitSpans::forget_pass() noexcept {
+  for (Open& open : forward_) open = {};
   for (Open& open : backward_) open = {};
 }
 

@@ -71,6 +71,14 @@ Json units_json(const std::vector<profile::UnitUse>& units) {
   return rows;
 }
 
+/// All is null where nobody has kept account.
+void put_account(Json& line, const profile::Account& account) {
+  const bool is_kept = account.times.total().count() > 0;
+  line["phases"] = is_kept ? phases_json(account.times) : Json();
+  line["collectives"] = is_kept ? collectives_json(account.collectives) : Json();
+  line["units"] = is_kept ? units_json(account.units) : Json();
+}
+
 Json spreads_json(const std::vector<profile::Spread>& spreads) {
   Json rows = Json::array();
   for (const profile::Spread& spread : spreads) {
@@ -178,8 +186,7 @@ std::string step_line(const RunInfo& info, const StepRecord& step, const Progres
   put(line, "mean_mfu", progress.mfu);
   line["elapsed_seconds"] = progress.elapsed.count();
   line["remaining_seconds"] = progress.remaining.count();
-  line["phases"] = phases_json(step.phases);
-  line["collectives"] = collectives_json(step.collectives);
+  put_account(line, {.times = step.phases, .collectives = step.collectives, .units = step.units});
   line["memory"] = memory_json(step.memory);
   line["sample_hash"] = fmt::format("{:016x}", step.sample_hash);
   line["skipped"] = step.skipped;
@@ -203,9 +210,12 @@ std::string end_line(const RunInfo& info, const Summary& summary) {
   put(line, "last_loss", summary.last_loss);
   line["evaluation"] = summary.evaluation ? evaluation_json(info, *summary.evaluation) : Json();
   put_progress(line, summary.progress);
-  line["phases"] = phases_json(summary.phases);
-  line["collectives"] = collectives_json(summary.collectives);
-  line["units"] = units_json(summary.units);
+  put_account(
+      line, {.times = summary.phases, .collectives = summary.collectives, .units = summary.units});
+  line["phases_by_rank"] = Json::array();
+  for (const PhaseTimes& phases : summary.phases_by_rank) {
+    line["phases_by_rank"].push_back(phases_json(phases));
+  }
   line["arrival_spread"] = spreads_json(summary.imbalance.spreads);
   line["straggler"] = straggler_json(summary.imbalance.straggler);
   line["memory"] = Json::array();

@@ -1,8 +1,11 @@
 #include "memory_limit.h"
 
 #include <cstdint>
+#include <exception>
 #include <limits>
+#include <string>
 
+#include "sheaf/base/log.h"
 #include "sheaf/memory/cpu_usage.h"
 #include "sheaf/memory/limit.h"
 #include "train/gpu.h"
@@ -21,10 +24,15 @@ MemoryLimit::MemoryLimit(Bytes limit, at::Device device)
 
 MemoryLimit::~MemoryLimit() {
   if (!is_on_) return;
-  if (device_.is_cuda()) {
-    limit_gpu_memory(device_, {std::numeric_limits<std::int64_t>::max()});
-  } else {
+  if (!device_.is_cuda()) {
     memory::limit_cpu_tensors({0});
+    return;
+  }
+  // A device that has failed refuses this, too, and its own error is already on its way.
+  try {
+    limit_gpu_memory(device_, {std::numeric_limits<std::int64_t>::max()});
+  } catch (const std::exception& error) {
+    log::debug("memory", std::string("the limit stays: ") + error.what());
   }
 }
 

@@ -18,12 +18,18 @@ namespace {
 
 constexpr std::size_t kSpans = 200;
 
+void write_snapshot(const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << gpu_snapshot();
+  if (!file.flush()) throw IoError(fmt::format("cannot write the memory snapshot {}", path));
+}
+
 }  // namespace
 
-MemoryProbe::MemoryProbe(const RunOptions& options, std::int64_t step, bool history)
+MemoryProbe::MemoryProbe(const RunOptions& options, std::int64_t step, std::string snapshot)
     : options_(options),
       step_(step),
-      history_(history),
+      snapshot_(std::move(snapshot)),
       on_gpu_(options.comm.device == comm::DeviceKind::cuda) {}
 
 void MemoryProbe::start(const RunInfo& info) {
@@ -41,7 +47,7 @@ void MemoryProbe::step(const StepRecord& step, const Progress& /*progress*/) {
 
 void MemoryProbe::begin() {
   if (on_gpu_) {
-    if (history_) record_gpu_history();
+    if (!snapshot_.empty()) record_gpu_history();
     reset_gpu_peak(device_of(options_.comm));
     return;
   }
@@ -57,17 +63,12 @@ void MemoryProbe::finish(const StepRecord& step) {
   report_.peak = report_.use.peak_allocated;
   if (on_gpu_) {
     report_.allocator = gpu_allocator(device_of(options_.comm));
+    if (!snapshot_.empty()) write_snapshot(snapshot_);
     return;
   }
   const memory::Timeline timeline = memory::stop_timeline();
   report_.at_peak = memory::peak_of(timeline);
   report_.timeline = memory::sampled(timeline, kSpans);
-}
-
-void write_memory_snapshot(const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << gpu_snapshot();
-  if (!file.flush()) throw IoError(fmt::format("cannot write the memory snapshot {}", path));
 }
 
 }  // namespace sheaf::train

@@ -114,7 +114,8 @@ RunOutOfMemory out_of_memory(const memory::OutOfMemory& error,
                              int ranks) {
   const memory::OutOfMemory::Facts& facts = error.facts();
   const auto groups = grouped_holders(facts.holders);
-  const auto ways = ways_out(options, ranks, facts.limit);
+  // What the system would have given is not known, only what it gave.
+  const auto ways = ways_out(options, ranks, facts.limit.count > 0 ? facts.limit : facts.in_use);
   const std::string largest = groups.empty() ? ""
                                              : fmt::format("; most was held by {}, {}",
                                                            groups.front().name,
@@ -127,8 +128,10 @@ RunOutOfMemory out_of_memory(const memory::OutOfMemory& error,
 RunOutOfMemory out_of_memory(const c10::OutOfMemoryError& /*error*/,
                              const RunOptions& options,
                              int ranks) {
+  // The run is gone by now, and its tensors with it: only the peak knows of them.
   const MemoryUse use = measure_memory(device_of(options.comm));
-  const Bytes limit = options.memory.limit.count > 0 ? options.memory.limit : use.reserved;
+  const Bytes had = std::max(use.peak_allocated, use.reserved);
+  const Bytes limit = options.memory.limit.count > 0 ? options.memory.limit : had;
   const auto ways = ways_out(options, ranks, limit);
   std::string page;
   if (const auto run = planned_run(options, ranks)) {
@@ -138,9 +141,9 @@ RunOutOfMemory out_of_memory(const c10::OutOfMemoryError& /*error*/,
                         prediction.peak) +
            "\n";
   }
-  return {fmt::format("out of memory: the device's allocator had {} in use and {} reserved{}",
-                      to_string(use.allocated),
-                      to_string(use.reserved),
+  return {fmt::format("out of memory: the device's allocator had up to {} in use, of {} reserved{}",
+                      to_string(use.peak_allocated),
+                      to_string(had),
                       advice(ways)),
           page + ways_text(ways)};
 }

@@ -1,7 +1,5 @@
 #include "sheaf/train/phase_clock.h"
 
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <optional>
 #include <utility>
 
@@ -43,19 +41,18 @@ struct PhaseClock::Impl {
   std::optional<Origin> origin;
   std::vector<DeviceMark> marks;
 
-  [[nodiscard]] c10::Stream stream() const {
-    return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-  }
-
   void mark_on_device(Span span) {
-    const c10::Stream current = stream();
+    const c10::Stream current = comm::current_stream(device);
     span.stream = current.id();
     const auto& begin = marks.empty() ? origin->stamp : marks.back().end;
     marks.push_back({span, begin, comm::stamp_now(current)});
   }
 
-  void read_marks() {
+  void wait_for_device() const {
     if (!marks.empty()) comm::wait_for(*marks.back().end);
+  }
+
+  void read_marks() {
     for (DeviceMark& mark : marks) {
       mark.span.begin = origin->time + mark.begin->since(*origin->stamp);
       mark.span.end = origin->time + mark.end->since(*origin->stamp);
@@ -74,13 +71,15 @@ PhaseClock::PhaseClock(at::Device device, const comm::Group& group)
 PhaseClock::~PhaseClock() = default;
 
 void PhaseClock::start() {
-  // What lies between two steps belongs to neither.
-  static_cast<void>(impl_->recorder.take());
+  // What lies between two steps belongs to neither. A device's times can be read by the last step's
+  // origin, and this step should not pay for it.
+  static_cast<void>(impl_->recorder.take(impl_->origin));
   impl_->spans.clear();
   impl_->marks.clear();
   impl_->origin.reset();
   if (!impl_->device.is_cpu()) {
-    impl_->origin = Origin{.stamp = comm::stamp_now(impl_->stream()), .time = Recorder::now()};
+    impl_->origin = Origin{.stamp = comm::stamp_now(comm::current_stream(impl_->device)),
+                           .time = Recorder::now()};
   }
   impl_->began = Recorder::now();
   impl_->last = impl_->began;
@@ -98,11 +97,13 @@ void PhaseClock::mark(Phase phase) {
 }
 
 StepSpans PhaseClock::finish() {
+  impl_->wait_for_device();
+  const std::int64_t end = Recorder::now();
   impl_->read_marks();
   for (const Span& span : impl_->recorder.take(impl_->origin)) {
     if (span.end > impl_->began) impl_->spans.push_back(span);
   }
-  return {{impl_->began, Recorder::now()}, std::move(impl_->spans)};
+  return {{impl_->began, end}, std::move(impl_->spans)};
 }
 
 }  // namespace sheaf::train

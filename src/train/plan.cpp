@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "divided_up.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::train {
 namespace {
-
-/// Of a positive number, rounded up.
-std::int64_t divided_up(std::int64_t whole, std::int64_t part) { return 1 + (whole - 1) / part; }
 
 std::int64_t count_steps(const RunOptions& options, const data::Dataset& dataset) {
   const TrainSection& train = options.train;

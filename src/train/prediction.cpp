@@ -1,13 +1,11 @@
 #include "sheaf/train/prediction.h"
 
+#include "divided_up.h"
 #include "model_source.h"
 #include "sheaf/sharding/strategy.h"
 
 namespace sheaf::train {
 namespace {
-
-/// Of a positive number, rounded up.
-std::int64_t divided_up(std::int64_t whole, std::int64_t part) { return 1 + (whole - 1) / part; }
 
 plan::Stage stage_of(Stage stage) {
   switch (stage) {

@@ -48,6 +48,12 @@ std::vector<profile::CollectiveUse> uses_in(const comm::Traffic& traffic) {
   return uses;
 }
 
+/// A run of more ranks may have left traces there, which are not this run's.
+void remove_traces_from(int rank, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  while (std::filesystem::remove(folder / profile::trace_name(rank), ignored)) ++rank;
+}
+
 }  // namespace
 
 RunProfile::RunProfile(const RunOptions& options, const comm::Group& world)
@@ -57,10 +63,18 @@ RunProfile::RunProfile(const RunOptions& options, const comm::Group& world)
       range_(recorded_steps(options.profile)),
       arrivals_(arrivals_of(world)) {
   recorder_.listen(options.profile.accounting || range_.has_value());
-  if (world.size() > 1 && recorder_.listening()) clock_offset_ = clock_offset(world, own_clock());
 }
 
 RunProfile::~RunProfile() { recorder_.listen(false); }
+
+void RunProfile::resume_after(std::int64_t done) {
+  if (!range_ || done < range_->last || world_.rank() != 0) return;
+  log::warning("profile",
+               fmt::format("no trace is recorded: the run goes on after step {}, so the steps of "
+                           "profile.steps = {} are done",
+                           done,
+                           options_.profile.steps));
+}
 
 void RunProfile::before_step(std::int64_t step) {
   const bool due = range_ && step >= range_->first && step <= range_->last;
@@ -71,13 +85,14 @@ void RunProfile::before_step(std::int64_t step) {
   notes_ = {.rank = world_.rank(), .ranks = world_.size(), .strategy = options_.shard.stage};
 }
 
-profile::Account RunProfile::account(std::int64_t step, const StepSpans& spans) {
+std::optional<profile::Account> RunProfile::account(std::int64_t step, const StepSpans& spans) {
   arrivals_.add(spans.spans);
   if (recording_) {
     notes_.steps.push_back({step, spans.window});
     notes_.spans.insert(notes_.spans.end(), spans.spans.begin(), spans.spans.end());
     add_to(recorded_, world_.traffic() - before_);
   }
+  if (!options_.profile.accounting) return std::nullopt;
   return profile::account(spans.spans, spans.window, recorder_);
 }
 
@@ -85,11 +100,11 @@ void RunProfile::after_step(std::int64_t step, bool run_ends) {
   if (recording_ && !notes_.steps.empty() && (run_ends || step >= range_->last)) save();
 }
 
-/// Ranks on other hosts may write to disks that rank 0 does not see; then it says so, and their
-/// traces stay alone.
 void RunProfile::save() {
   notes_.traffic = uses_in(recorded_);
-  const std::string own = std::to_string(profile::wall_clock_offset() + clock_offset_);
+  // Measured now, since clocks drift apart.
+  const std::int64_t ahead = clock_offset(world_, own_clock());
+  const std::string own = std::to_string(profile::wall_clock_offset() + ahead);
   const std::vector<std::string> clocks = comm::gather_texts(world_, own);
   notes_.clock_shift = std::stoll(clocks.front()) - std::stoll(own);
   const std::filesystem::path folder = options_.log.dir;
@@ -99,6 +114,14 @@ void RunProfile::save() {
   range_.reset();
   world_.barrier().wait();
   if (world_.rank() != 0) return;
+  remove_traces_from(world_.size(), folder);
+  merge(clocks);
+}
+
+/// Ranks on other hosts may write to disks that rank 0 does not see; then it says so, and their
+/// traces stay alone.
+void RunProfile::merge(const std::vector<std::string>& clocks) const {
+  const std::filesystem::path folder = options_.log.dir;
   std::vector<profile::TracePart> parts;
   for (int rank = 0; rank < world_.size(); ++rank) {
     const std::string path = folder / profile::trace_name(rank);
@@ -112,16 +135,21 @@ void RunProfile::save() {
   profile::merge_traces(parts, folder / profile::kMergedTrace);
 }
 
-profile::Imbalance RunProfile::compare_ranks(const profile::StepTimes& times,
-                                             std::int64_t steps) const {
-  if (world_.size() == 1 || !recorder_.listening()) return {};
+RankComparison RunProfile::compare_ranks(const profile::StepTimes& times,
+                                         std::int64_t steps) const {
+  if (!options_.profile.accounting) return {};
+  if (world_.size() == 1) return {.imbalance = {}, .times = {times}};
+  const std::int64_t ahead = clock_offset(world_, own_clock());
   const profile::RankReport own{
-      .steps = steps, .times = times, .arrivals = arrivals_.arrivals(recorder_, clock_offset_)};
+      .steps = steps, .times = times, .arrivals = arrivals_.arrivals(recorder_, ahead)};
   std::vector<profile::RankReport> reports;
+  RankComparison comparison;
   for (const std::string& text : comm::gather_texts(world_, to_text(own))) {
     reports.push_back(profile::parse_report(text));
+    comparison.times.push_back(reports.back().times);
   }
-  return profile::find_imbalance(reports);
+  comparison.imbalance = profile::find_imbalance(reports);
+  return comparison;
 }
 
 }  // namespace sheaf::train

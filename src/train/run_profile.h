@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sheaf/comm/group.h"
 #include "sheaf/comm/traffic.h"
@@ -15,6 +16,13 @@
 
 namespace sheaf::train {
 
+/// What the ranks have told each other at the end of a run.
+struct RankComparison {
+  profile::Imbalance imbalance;
+  /// Where each rank's time went, in the steps that count.
+  std::vector<profile::StepTimes> times;
+};
+
 /// What a run finds out about its own time: the account of every step, traces of some, and at the
 /// end who was slow. Every rank has one, and all must call the same.
 class RunProfile {
@@ -24,24 +32,27 @@ class RunProfile {
   RunProfile(const RunProfile&) = delete;
   RunProfile& operator=(const RunProfile&) = delete;
 
+  /// Says so where all steps to be recorded were done before a run that goes on after `done`.
+  void resume_after(std::int64_t done);
   /// Starts a recording where one begins with `step`, counted from 1.
   void before_step(std::int64_t step);
-  /// Returns where the step's time went.
-  [[nodiscard]] profile::Account account(std::int64_t step, const StepSpans& spans);
+  /// Returns where the step's time went; nothing where accounting is off, since then not all is
+  /// known.
+  [[nodiscard]] std::optional<profile::Account> account(std::int64_t step, const StepSpans& spans);
   /// Writes the traces where `step` was the last one to be recorded, or the run ends.
   void after_step(std::int64_t step, bool run_ends);
-  /// Compares the ranks: `times` are this one's, of so many steps.
-  [[nodiscard]] profile::Imbalance compare_ranks(const profile::StepTimes& times,
-                                                 std::int64_t steps) const;
+  /// Compares the ranks: `times` are this one's, of so many steps. Nothing where accounting is off.
+  [[nodiscard]] RankComparison compare_ranks(const profile::StepTimes& times,
+                                             std::int64_t steps) const;
 
  private:
   void save();
+  void merge(const std::vector<std::string>& clocks) const;
 
   RunOptions options_;
   comm::Group world_;
   Recorder recorder_;
   std::optional<StepRange> range_;
-  std::int64_t clock_offset_ = 0;
   profile::ArrivalLog arrivals_;
   /// While a trace is recorded.
   std::unique_ptr<profile::Recording> recording_;

@@ -34,12 +34,15 @@ std::vector<Scalar> scalars_of(const RunInfo& info, const StepRecord& step) {
   if (step.gradient_norm) scalars.push_back({"gradient_norm", *step.gradient_norm});
   scalars.push_back({info.item_name + "_per_second", items_per_second_of(step)});
   if (const auto mfu = mfu_of(info, step)) scalars.push_back({"mfu", *mfu});
-  const PhaseTimes& phases = step.phases;
   const std::vector<Scalar> rest{
       {"memory/allocated_gib", gibibytes_of(step.memory.allocated)},
       {"memory/peak_allocated_gib", gibibytes_of(step.memory.peak_allocated)},
       {"memory/resident_gib", gibibytes_of(step.memory.resident)},
-      {"time/step_ms", milliseconds_of(step.time)},
+      {"time/step_ms", milliseconds_of(step.time)}};
+  scalars.insert(scalars.end(), rest.begin(), rest.end());
+  const PhaseTimes& phases = step.phases;
+  if (phases.total().count() <= 0) return scalars;
+  const std::vector<Scalar> parts{
       {"time/data_wait_ms", milliseconds_of(phases.data_wait)},
       {"time/forward_ms", milliseconds_of(phases.forward)},
       {"time/backward_ms", milliseconds_of(phases.backward)},
@@ -47,7 +50,7 @@ std::vector<Scalar> scalars_of(const RunInfo& info, const StepRecord& step) {
       {"time/hidden_communication_ms", milliseconds_of(phases.hidden_communication)},
       {"time/optimizer_ms", milliseconds_of(phases.optimizer)},
       {"time/idle_ms", milliseconds_of(phases.idle)}};
-  scalars.insert(scalars.end(), rest.begin(), rest.end());
+  scalars.insert(scalars.end(), parts.begin(), parts.end());
   return scalars;
 }
 

@@ -83,7 +83,7 @@ std::string_view mfu_band(double mfu) {
 }
 
 std::string low_mfu_reason(double mfu, const PhaseTimes& phases) {
-  if (mfu >= kGood) return "";
+  if (mfu >= kGood || phases.total().count() <= 0) return "";
   const std::array suspects = {
       Suspect{phases.data_wait,
               "waiting for data",
@@ -95,8 +95,7 @@ std::string low_mfu_reason(double mfu, const PhaseTimes& phases) {
               "the optimizer",
               "try a larger batch per rank, or cut its work over ranks with zero1"}};
   const auto largest = std::ranges::max_element(suspects, {}, &Suspect::time);
-  const double total = phases.total().count();
-  const double share = total > 0 ? largest->time.count() / total : 0;
+  const double share = largest->time / phases.total();
   if (share < kLargePhase) {
     return "small products leave the device waiting for work: try a larger batch per rank or a "
            "lower precision";

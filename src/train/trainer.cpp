@@ -1,5 +1,4 @@
 #include "sheaf/train/trainer.h"
-#include "base/signal_name.h"
 
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "assembly.h"
+#include "base/signal_name.h"
 #include "export.h"
 #include "memory_labels.h"
 #include "memory_limit.h"
@@ -110,6 +110,7 @@ class Trainer {
   void restore() {
     if (checkpointer_) static_cast<void>(checkpointer_->restore(progress_));
     info_.first_step = progress_.step;
+    profile_.resume_after(progress_.step);
     tracker_.emplace(info_,
                      TrackerOptions{.warm_up = options_.log.warm_up,
                                     .price_per_hour = options_.log.price_per_hour});
@@ -123,13 +124,17 @@ class Trainer {
     clock_.mark(Phase::data_wait);
     const StepResult result = step_.run(batch, progress_.step, clock_);
     ++progress_.step;
-    const profile::Account account = profile_.account(progress_.step, clock_.finish());
+    const StepSpans spans = clock_.finish();
+    const auto account = profile_.account(progress_.step, spans);
     progress_.position = batch.next;
     progress_.items += result.targets;
     progress_.evaluation_loss.reset();
     epoch_ = batch.position.epoch;
     epoch_ended_ = batch.next.epoch > batch.position.epoch;
-    record(result, batch, account);
+    record(result,
+           batch,
+           account.value_or(profile::Account{}),
+           account ? account->times.total() : std::chrono::nanoseconds(spans.window.length()));
     return !interrupted_by(result.stop_signal);
   }
 
@@ -140,7 +145,10 @@ class Trainer {
     return true;
   }
 
-  void record(const StepResult& result, const data::Batch& batch, const profile::Account& account) {
+  void record(const StepResult& result,
+              const data::Batch& batch,
+              const profile::Account& account,
+              Seconds time) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
     if (!std::isfinite(result.loss)) {
       throw Error(fmt::format(
@@ -157,7 +165,7 @@ class Trainer {
                           .gradient_norm = result.gradient_norm,
                           .items = result.targets,
                           .sample_hash = result.sample_hash,
-                          .time = account.times.total(),
+                          .time = time,
                           .phases = account.times,
                           .collectives = account.collectives,
                           .units = account.units,
@@ -246,7 +254,10 @@ class Trainer {
     summary_.phases = account.times;
     summary_.collectives = account.collectives;
     summary_.units = account.units;
-    summary_.imbalance = profile_.compare_ranks(account.times, summary_.progress.counted_steps);
+    const RankComparison ranks =
+        profile_.compare_ranks(account.times, summary_.progress.counted_steps);
+    summary_.imbalance = ranks.imbalance;
+    summary_.phases_by_rank = ranks.times;
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     tell([&](Sink& sink) { sink.end(summary_); });
   }

@@ -31,7 +31,7 @@ CommandResult train(const std::vector<std::string>& changes) {
                                    "--data.size=262144",
                                    "--batch.global=768",
                                    "--shard.stage=ddp",
-                                   "--train.steps=1",
+                                   "--train.steps=3",
                                    "--train.evaluate=false",
                                    "--train.sample_tokens=0",
                                    "--ranks=2"};
@@ -71,6 +71,20 @@ TEST(OutOfMemory, NamesTheLargestHolderAndProposesWhatWorks) {
     const CommandResult followed = train(flags);
     EXPECT_EQ(followed.exit_code, 0) << ::testing::PrintToString(flags) << "\n" << followed.err;
   }
+}
+
+// Under a limit of the system: the first tensor of the model is larger than it.
+TEST(OutOfMemory, IsToldWithoutALimitOfSheafs) {
+  const std::string train = SHEAF_PROGRAM
+      " train --model.preset=gpt2-tiny --model.layers=1 --model.width=1024 --model.heads=2 "
+      "--model.context=64 --data.source=random --data.size=4194304 --batch.global=131072 "
+      "--train.steps=1 --train.evaluate=false --train.sample_tokens=0";
+  const CommandResult refused =
+      run_command({"/bin/bash", "-c", "ulimit -v 33554432 && exec " + train});
+  EXPECT_EQ(refused.exit_code, 1) << describe(refused);
+  EXPECT_THAT(refused.err, HasSubstr("32.0 GiB more do not fit beside the"));
+  EXPECT_THAT(refused.err, HasSubstr("no memory limit was set"));
+  EXPECT_THAT(refused.err, HasSubstr("what held the memory of this rank"));
 }
 
 }  // namespace

@@ -108,6 +108,22 @@ TEST(Limit, CanPause) {
   EXPECT_THROW((void)byte_tensor(100), OutOfMemory);
 }
 
+TEST(OutOfMemory, IsWhatTheSystemRefuses) {
+  // No address space has room for so much.
+  constexpr std::int64_t kTooMuch = std::int64_t{1} << 60;
+  const HeldFor someone(Purpose::activations, "block 8");
+  const at::Tensor small = byte_tensor(100);
+  try {
+    const at::Tensor large = byte_tensor(kTooMuch);
+    FAIL() << "made a tensor of an EiB";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.facts().wanted, Bytes{kTooMuch});
+    EXPECT_EQ(error.facts().limit, Bytes{0});
+    EXPECT_EQ(held_by(error.facts().holders, Purpose::activations, "block 8"), 100);
+    EXPECT_THAT(error.what(), HasSubstr("in use; no memory limit was set"));
+  }
+}
+
 TEST(OutOfMemory, KeepsItsFactsWithAPrefix) {
   const OutOfMemory error({.wanted = {1}, .in_use = {2}, .limit = {2}, .holders = {}});
   try {

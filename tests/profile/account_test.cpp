@@ -53,6 +53,15 @@ TEST(Account, CallsCommunicationHiddenOnlyWhileTheRankComputes) {
   EXPECT_EQ(times.total(), Seconds(10));
 }
 
+TEST(Account, CallsCommunicationExposedWhileTheRankWaitsForData) {
+  const StepTimes times =
+      times_of({span(SpanKind::data, 0, 4), span(SpanKind::forward, 4, 10), collective(1, 6)}, 10);
+  EXPECT_EQ(times.exposed_communication, Seconds(3));
+  EXPECT_EQ(times.hidden_communication, Seconds(2));
+  EXPECT_EQ(times.data_wait, Seconds(1));
+  EXPECT_EQ(times.total(), Seconds(10));
+}
+
 TEST(Account, CallsWaitingIdleWhereNothingIsExchanged) {
   const StepTimes times =
       times_of({span(SpanKind::forward, 0, 10), collective(4, 6), span(SpanKind::wait, 2, 6)}, 10);

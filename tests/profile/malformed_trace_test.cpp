@@ -56,6 +56,13 @@ TEST_F(MalformedTrace, IsRefusedWithTheNumberOfAWrongEvent) {
               HasSubstr("event 0 ends before it begins"));
 }
 
+TEST_F(MalformedTrace, IsRefusedWithImpossibleBytes) {
+  for (const std::int64_t bytes : {std::int64_t{-1}, (std::int64_t{1} << 40) + 1}) {
+    EXPECT_THAT(error_for(trace_text({exchange("all_gather", "parameters", bytes, {1, 2})})),
+                HasSubstr(fmt::format("no possible number of bytes: {}", bytes)));
+  }
+}
+
 TEST_F(MalformedTrace, IsRefusedWhenItIsNestedWithoutEnd) {
   EXPECT_THAT(error_for(std::string(200, '[')), HasSubstr("nested too deeply"));
 }

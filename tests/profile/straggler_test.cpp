@@ -54,6 +54,18 @@ TEST(Imbalance, LeavesOutCallsThatOnlyOneRankKnows) {
   EXPECT_FALSE(find_imbalance(ranks).straggler);
 }
 
+TEST(ArrivalLog, LeavesMessagesOut) {
+  ArrivalLog log(8);
+  Span message{.kind = SpanKind::collective, .begin = 5, .end = 6};
+  message.what = "send";
+  Span gather = message;
+  gather.what = "all_gather";
+  log.add(std::vector{message, gather});
+  const auto arrivals = log.arrivals(Recorder(), 0);
+  ASSERT_THAT(arrivals, SizeIs(1));
+  EXPECT_THAT(arrivals[0].what, ::testing::StartsWith("all_gather"));
+}
+
 TEST(Straggler, IsTheRankThatOthersWaitForAndThePhaseInWhichItTakesLonger) {
   std::vector<RankReport> ranks = reports({0, 4, 0, 1});
   ranks[1].times.forward = Seconds(0.1);

@@ -64,5 +64,16 @@ TEST(TraceDifference, SeesThatCollectivesCarryMore) {
   EXPECT_EQ(row_of(rows, "all_reduce loss").change, Change::added);
 }
 
+TEST(TraceDifference, ComparesBytesWhoseProductsAreTooLarge) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 62;
+  RankTrace before = trace_of(6, {});
+  RankTrace after = trace_of(3, {});
+  before.collectives = {{"all_gather", "parameters", {.calls = 2, .bytes = {kMany}}}};
+  after.collectives = {{"all_gather", "parameters", {.calls = 1, .bytes = {kMany / 2}}}};
+  EXPECT_EQ(difference(before, after).collectives.at(0).change, Change::same);
+  after.collectives[0].exchanged.bytes.count += 1;
+  EXPECT_EQ(difference(before, after).collectives.at(0).change, Change::changed);
+}
+
 }  // namespace
 }  // namespace sheaf::profile

@@ -100,6 +100,38 @@ TEST(TraceReport, ListsCollectivesByKindAndPurpose) {
   EXPECT_EQ(uses[1].purpose, "loss");
 }
 
+TEST(TraceReport, SaysOfDataWhatTheAccountSays) {
+  const TraceTimes times = report({range("step", {0, 10}),
+                                   range("data", {0, 4}),
+                                   range("forward", {4, 10}),
+                                   exchange("all_gather", "parameters", 8, {1, 6})})
+                               .times;
+  expect_microseconds(times.data_wait, 1);
+  expect_microseconds(times.exposed(), 3);
+}
+
+TEST(TraceReport, CountsOnlyOperatorsThatBeginInAStep) {
+  const RankTrace rank = report({range("step", {10, 20}),
+                                 range("step", {40, 50}),
+                                 event("cpu_op", "aten::mm", {10, 12}),
+                                 event("cpu_op", "aten::mm", {18, 25}),
+                                 event("cpu_op", "aten::mm", {50, 51}),
+                                 event("cpu_op", "aten::add", {0, 30}),
+                                 event("cpu_op", "aten::add", {20, 21})});
+  ASSERT_THAT(rank.operators, SizeIs(1));
+  EXPECT_EQ(rank.operators[0].name, "aten::mm");
+  EXPECT_EQ(rank.operators[0].calls, 2);
+  expect_microseconds(rank.operators[0].total, 9);
+}
+
+TEST(TraceReport, CountsOnlyCollectivesOfOthersThatBeginInAStep) {
+  const RankTrace rank = report({event("user_annotation", "ProfilerStep#1", {10, 20}),
+                                 event("cpu_op", "gloo:all_reduce", {11, 12}),
+                                 event("cpu_op", "gloo:all_reduce", {25, 26})});
+  ASSERT_THAT(rank.collectives, SizeIs(1));
+  EXPECT_EQ(rank.collectives[0].exchanged.calls, 1);
+}
+
 TEST(TraceReport, GivesAnOperatorItsOwnTime) {
   const auto operators = report({event("cpu_op", "aten::linear", {0, 10}),
                                  event("cpu_op", "aten::addmm", {2, 9}),

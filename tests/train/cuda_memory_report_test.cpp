@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "gpu/programs.h"
 #include "support/run_command.h"
@@ -74,6 +75,13 @@ TEST_F(MemoryReportOnCuda, SaysWhatToDoBeyondALimit) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("out of memory"));
   EXPECT_THAT(result.err, HasSubstr("what would fit"));
+  // The run's tensors are gone when this is told, but they were there.
+  std::smatch match;
+  const std::regex figures("had up to ([0-9.]+) GiB in use, of ([0-9.]+) GiB reserved");
+  ASSERT_TRUE(std::regex_search(result.err, match, figures)) << result.err;
+  EXPECT_GT(std::stod(match[1]), 1.0);
+  EXPECT_LE(std::stod(match[1]), std::stod(match[2]));
+  EXPECT_LE(std::stod(match[2]), 3.0);
 }
 
 }  // namespace

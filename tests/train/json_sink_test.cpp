@@ -82,6 +82,35 @@ TEST_F(JsonSink, WritesTheExchangesOfAStep) {
                              "bytes": 16, "seconds": 0.5}])"));
 }
 
+TEST_F(JsonSink, WritesTheUnitsOfAStep) {
+  const json line = written([](Sink& sink) {
+    StepRecord step = sample_step(7);
+    step.units = {{.unit = "h.0", .backward = Seconds(2), .reduces = {.calls = 1}}};
+    sink.step(step, sample_progress());
+  });
+  EXPECT_EQ(line["units"][0]["unit"], "h.0");
+  EXPECT_EQ(line["units"][0]["backward"], 2);
+  EXPECT_EQ(line["units"][0]["reduces"]["calls"], 1);
+}
+
+TEST_F(JsonSink, WritesNullWhereNobodyKeptAccount) {
+  const json line = written([](Sink& sink) {
+    StepRecord step = sample_step(7);
+    step.phases = {};
+    sink.step(step, sample_progress());
+  });
+  EXPECT_EQ(line["seconds"], 0.5);
+  for (const char* part : {"phases", "collectives", "units"}) EXPECT_TRUE(line[part].is_null());
+}
+
+TEST_F(JsonSink, WritesThePhasesOfEveryRankAtTheEnd) {
+  Summary summary = testing::sample_summary();
+  summary.phases_by_rank = {{.forward = Seconds(1)}, {.forward = Seconds(2)}};
+  const json line = written([&](Sink& sink) { sink.end(summary); });
+  ASSERT_EQ(line["phases_by_rank"].size(), 2U);
+  EXPECT_EQ(line["phases_by_rank"][1]["forward"], 2);
+}
+
 TEST_F(JsonSink, WritesWhoWasSlowAtTheEnd) {
   Summary summary = testing::sample_summary();
   summary.units = {{.unit = "h.0", .forward = Seconds(1), .gathers = {.calls = 4}}};

@@ -9,12 +9,14 @@
 
 namespace sheaf::memory {
 
-/// A tensor did not fit below the limit. It has the names of those who held memory at that moment.
+/// A tensor did not fit below the limit, or into the system's memory. It has the names of those who
+/// held memory at that moment.
 class OutOfMemory final : public Error {
  public:
   struct Facts {
     Bytes wanted;
     Bytes in_use;
+    /// 0 if there was none, and the system refused.
     Bytes limit;
     std::vector<Holder> holders;
   };

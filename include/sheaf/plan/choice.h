@@ -28,12 +28,15 @@ struct Candidate {
 
 [[nodiscard]] Candidate consider(const Architecture& model, const Setting& setting);
 
-/// Returns the largest number of texts per rank and pass that fits; 0 if none does. `most` is where
-/// the search ends.
+/// Where the search for the largest batch ends: nobody takes more texts at a time.
+inline constexpr std::int64_t kMostTexts = 4096;
+
+/// Returns the largest number of texts per rank and pass that fits; 0 if none does, and `most` if
+/// that fits, and perhaps more.
 [[nodiscard]] std::int64_t largest_batch(const Architecture& model,
                                          Setting setting,
                                          Bytes memory,
-                                         std::int64_t most = 4096);
+                                         std::int64_t most = kMostTexts);
 
 struct Recommendation {
   /// Which candidate; unset if none fits.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sheaf/base/recorder.h"
@@ -27,6 +28,11 @@ struct CollectiveUse {
   std::string purpose;
   Exchanged exchanged;
 };
+
+/// Returns what one collective has exchanged for one purpose; makes the row where there is none.
+[[nodiscard]] Exchanged& exchanged_in(std::vector<CollectiveUse>& rows,
+                                      std::string_view collective,
+                                      std::string_view purpose);
 
 /// What one unit cost. Its times are those in which the rank computed, without the units inside it.
 struct UnitUse {

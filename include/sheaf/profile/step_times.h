@@ -16,7 +16,7 @@ struct StepTimes {
   Seconds optimizer{0};
   /// Neither computing nor exchanging.
   Seconds idle{0};
-  /// Exchanges that ran beside one of the others, and so cost nothing.
+  /// Exchanges while this rank computed, which so cost nothing.
   Seconds hidden_communication{0};
 
   [[nodiscard]] Seconds compute() const { return forward + backward; }

@@ -23,7 +23,8 @@ struct TraceTimes {
   Seconds idle{0};
   /// Anything at all: compute and the rest, without what counts twice.
   Seconds kernel{0};
-  /// Of compute; 0 on a GPU, whose kernels do not say.
+  /// What the ranges of these names cover, without waiting and, for data, without exchanges; 0 in
+  /// traces of others.
   Seconds optimizer{0};
   Seconds data_wait{0};
   Seconds communication{0};
@@ -38,7 +39,7 @@ struct TraceTimes {
   [[nodiscard]] Seconds idle_per_step() const { return idle / static_cast<double>(steps); }
 };
 
-/// One operator or kernel. `self` leaves out the operators that it calls.
+/// One operator or kernel in the recorded steps. `self` leaves out the operators that it calls.
 struct OperatorUse {
   std::string name;
   std::int64_t calls = 0;

@@ -44,9 +44,11 @@ struct MemoryReport {
 /// Measures one step of a run on rank 0, as a sink of that run, which has Hooks::labels_memory set.
 class MemoryProbe final : public Sink {
  public:
-  /// `step` counts from 1; the first ones still make states and learn the order of units. With
-  /// `history` a GPU's allocator writes down all it does.
-  MemoryProbe(const RunOptions& options, std::int64_t step, bool history);
+  /// `step` counts from 1; the first ones still make states and learn the order of units. On a GPU
+  /// the allocator writes down all it does in that step, for memory_viz to read in the file
+  /// `snapshot`; none if empty. That is written at the end of the step, while the run still holds
+  /// its memory, and may throw IoError.
+  MemoryProbe(const RunOptions& options, std::int64_t step, std::string snapshot = "");
 
   void start(const RunInfo& info) override;
   void step(const StepRecord& step, const Progress& progress) override;
@@ -62,7 +64,7 @@ class MemoryProbe final : public Sink {
 
   const RunOptions& options_;
   std::int64_t step_;
-  bool history_;
+  std::string snapshot_;
   bool on_gpu_;
   MemoryReport report_;
 };
@@ -70,8 +72,5 @@ class MemoryProbe final : public Sink {
 /// Returns the report for people, and as JSON.
 [[nodiscard]] std::string memory_page(const MemoryReport& report);
 [[nodiscard]] std::string memory_report_json(const MemoryReport& report);
-
-/// Writes the file that memory_viz reads; needs a probe with `history` on a GPU. Throws IoError.
-void write_memory_snapshot(const std::string& path);
 
 }  // namespace sheaf::train

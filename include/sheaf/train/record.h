@@ -44,7 +44,7 @@ struct StepRecord {
   std::uint64_t sample_hash = 0;
   /// Wall-clock time of the whole step on rank 0.
   Seconds time{0};
-  /// Of rank 0, as the two below.
+  /// Of rank 0, as the two below; all 0 and none where accounting is off.
   PhaseTimes phases;
   std::vector<profile::CollectiveUse> collectives;
   std::vector<profile::UnitUse> units;

@@ -18,8 +18,11 @@ struct Summary {
   /// The last one.
   std::optional<EvaluationRecord> evaluation;
   Progress progress;
-  /// What the tracker has: of the steps that count for the speeds, together.
+  /// What the tracker has: of the steps that count for the speeds, together. All 0 where accounting
+  /// is off.
   PhaseTimes phases;
+  /// The same of every rank, in rank order; none where accounting is off.
+  std::vector<PhaseTimes> phases_by_rank;
   /// Of rank 0 in the same steps.
   std::vector<profile::CollectiveUse> collectives;
   std::vector<profile::UnitUse> units;

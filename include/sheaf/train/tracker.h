@@ -73,7 +73,7 @@ class Tracker {
 /// Returns "excellent" from 50 % on, "very good" from 40, "good" from 30, else "poor".
 [[nodiscard]] std::string_view mfu_band(double mfu);
 /// Returns the likely reason of a poor MFU, from where the time went, and what to try; empty when
-/// it is not poor.
+/// it is not poor, or nobody has kept account of the time.
 [[nodiscard]] std::string low_mfu_reason(double mfu, const PhaseTimes& phases);
 
 }  // namespace sheaf::train

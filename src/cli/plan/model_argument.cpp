@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/quoting.h"
+#include "cli/plan/decoder_config.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/nearest.h"
 #include "sheaf/hub/config.h"
@@ -19,35 +19,21 @@ namespace {
 
 using nlohmann::json;
 
-// As for shapes that options describe: sums of products of three sizes fit into 64 bits.
-constexpr std::int64_t kLargest = std::int64_t{1} << 22;
-
-std::optional<std::int64_t> size_in(const json& config, const char* field) {
-  if (!config.contains(field) || !config[field].is_number_integer()) return std::nullopt;
-  const auto size = config[field].get<std::int64_t>();
-  return size >= 1 && size <= kLargest ? std::optional(size) : std::nullopt;
-}
-
-std::int64_t required(const json& config, const char* field) {
-  if (const auto size = size_in(config, field)) return *size;
-  throw UsageError(fmt::format(
-      "{} must be a whole number between 1 and {} to plan for such a model", field, kLargest));
-}
-
-/// Sizes are called the same in most decoders.
-models::Shape decoder_shape(const json& config) {
-  models::Shape shape{.family = models::Family::llama,
-                      .layers = required(config, "num_hidden_layers"),
-                      .width = required(config, "hidden_size"),
-                      .heads = required(config, "num_attention_heads"),
-                      .hidden = required(config, "intermediate_size"),
-                      .vocabulary = required(config, "vocab_size"),
-                      .context = required(config, "max_position_embeddings"),
-                      .tied_embeddings = config.value("tie_word_embeddings", false)};
-  shape.kv_heads = size_in(config, "num_key_value_heads").value_or(shape.heads);
-  shape.head_size =
-      size_in(config, "head_dim").value_or(std::max<std::int64_t>(1, shape.width / shape.heads));
-  return shape;
+/// Takes the sizes of a model that sheaf cannot train, for the reason `refusal`.
+PlannedModel as_decoder(const std::string& path,
+                        const std::string& text,
+                        const std::string& refusal) {
+  const json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object()) throw UsageError(fmt::format("{}: {}", path, refusal));
+  try {
+    return {.name = path,
+            .shape = decoder_shape(config),
+            .note = fmt::format("sheaf cannot train it ({}); planned as a Llama of the same sizes",
+                                refusal)};
+  } catch (const UsageError& error) {
+    throw UsageError(
+        fmt::format("{}: {} (nor can sheaf train it: {})", path, error.what(), refusal));
+  }
 }
 
 PlannedModel from_config(const std::string& path) {
@@ -57,12 +43,7 @@ PlannedModel from_config(const std::string& path) {
   try {
     return {.name = path, .shape = hub::parse_config(text).shape, .note = {}};
   } catch (const UsageError& refusal) {
-    const json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!config.is_object()) throw;
-    return {.name = path,
-            .shape = decoder_shape(config),
-            .note = fmt::format("sheaf cannot train it ({}); planned as a Llama of the same sizes",
-                                refusal.what())};
+    return as_decoder(path, text, refusal.what());
   }
 }
 

@@ -18,6 +18,13 @@ bool fits(const plan::Candidate& candidate, const Plan& plan) {
   return candidate.memory.peak <= plan.usable;
 }
 
+/// Tells whether the search ended before it found a batch that does not fit.
+bool is_open(const PlannedStrategy& strategy) { return strategy.largest_batch >= plan::kMostTexts; }
+
+std::string largest_text(const PlannedStrategy& strategy) {
+  return fmt::format("{}{}", strategy.largest_batch, is_open(strategy) ? " or more" : "");
+}
+
 std::string headline(const Plan& plan) {
   const PlanRequest& request = plan.request;
   std::string text = fmt::format(
@@ -44,8 +51,7 @@ std::string memory_text(const Plan& plan) {
     header.push_back(fmt::format("batch {}", batch));
   Table table(header);
   for (const PlannedStrategy& strategy : plan.strategies) {
-    std::vector<std::string> row{plan::strategy_name(strategy.setting),
-                                 std::to_string(strategy.largest_batch)};
+    std::vector<std::string> row{plan::strategy_name(strategy.setting), largest_text(strategy)};
     for (const plan::Candidate& candidate : strategy.candidates) {
       row.push_back(fmt::format(
           "{} {}", fits(candidate, plan) ? "fits" : "NO  ", to_string(candidate.memory.peak)));
@@ -146,6 +152,7 @@ Json json_of(const PlannedStrategy& strategy, const Plan& plan) {
           {"shard", strategy.setting.shard},
           {"replicate", strategy.setting.replicate},
           {"largest_batch", strategy.largest_batch},
+          {"largest_batch_or_more", is_open(strategy)},
           {"resting", train::purposes_json(strategy.candidates.front().memory.resting)},
           {"batches", batches},
           {"traffic", traffic},

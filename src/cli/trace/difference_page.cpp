@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string microseconds(Seconds time) { return fmt::format("{:.1f}", 1e6 * time.count()); }
-
 /// Returns the table, and how many rows found no place in it.
 std::pair<std::string, std::size_t> operators_table(const std::vector<profile::Difference>& rows,
                                                     int top) {
@@ -47,7 +45,7 @@ std::string collectives_table(const std::vector<profile::Difference>& rows) {
                "us before",
                "after"});
   for (const profile::Difference& row : rows) {
-    table.add({row.name,
+    table.add({escaped(row.name),
                std::string(name(row.change)),
                std::to_string(row.calls_before),
                std::to_string(row.calls_after),

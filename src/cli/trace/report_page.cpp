@@ -14,8 +14,6 @@ using Json = nlohmann::ordered_json;
 
 std::string milliseconds(Seconds time) { return fmt::format("{:.3f}", 1000 * time.count()); }
 
-std::string microseconds(Seconds time) { return fmt::format("{:.1f}", 1e6 * time.count()); }
-
 std::string percent(double part) { return fmt::format("{:.2f}", 100 * part); }
 
 std::string times_table(const std::vector<profile::RankTrace>& ranks) {
@@ -59,8 +57,8 @@ std::string collectives_table(const profile::RankTrace& rank) {
   Table table({"collective", "purpose", "calls", "bytes", "total ms", "average ms"});
   for (const profile::CollectiveUse& use : rank.collectives) {
     const auto& exchanged = use.exchanged;
-    table.add({use.collective,
-               use.purpose.empty() ? "-" : use.purpose,
+    table.add({escaped(use.collective),
+               use.purpose.empty() ? "-" : escaped(use.purpose),
                std::to_string(exchanged.calls),
                exchanged.bytes.count > 0 ? std::to_string(exchanged.bytes.count) : "-",
                milliseconds(exchanged.time),
@@ -141,6 +139,8 @@ Json rank_json(const profile::RankTrace& rank) {
 }
 
 }  // namespace
+
+std::string microseconds(Seconds time) { return fmt::format("{:.1f}", 1e6 * time.count()); }
 
 std::string report_page(const std::vector<profile::RankTrace>& ranks,
                         const std::vector<profile::Verdict>& verdicts,
