@@ -1,5 +1,6 @@
-// Any bytes as the manifest of a checkpoint, under a checksum that is right: refused as damaged, or
-// read as pieces that lie inside their files.
+// Any bytes as the manifest of a checkpoint, under a checksum that is right: refused as damaged or
+// of another version, or read as pieces that lie inside their files. A seed is a manifest without
+// the checksum at its end.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "base/checksum.h"
+#include "checkpoint/dtypes.h"
 #include "sheaf/checkpoint/damaged.h"
 #include "sheaf/checkpoint/manifest.h"
 
@@ -21,7 +23,9 @@ void check(const Manifest& manifest) {
   for (const auto& [tensor, file, offset, pieces] : manifest.tensors) {
     std::int64_t end = 0;
     for (const auto& piece : pieces) end += piece.count;
-    if (end != tensor.numel() || offset > sizes.at(file)) __builtin_trap();
+    const auto bytes =
+        static_cast<std::uint64_t>(end * sheaf::checkpoint::dtype_size(tensor.dtype));
+    if (end != tensor.numel() || offset + bytes > sizes.at(file)) __builtin_trap();
   }
 }
 
@@ -34,6 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(sheaf::checkpoint::parse_manifest(
         fmt::format("{},\n\"checksum\":\"{:016x}\"}}\n", body, hash)));
   } catch (const sheaf::checkpoint::Damaged&) {
+    return 0;
+  } catch (const sheaf::checkpoint::UnknownVersion&) {
     return 0;
   }
   return 0;

@@ -15,7 +15,7 @@ namespace sheaf::checkpoint {
 namespace {
 
 /// The kinds of errors that ranks tell each other, the worst last.
-enum class Kind : std::int64_t { none, io, damaged, usage, other };
+enum class Kind : std::int64_t { none, io, damaged, version, usage, other };
 
 struct Failure {
   Kind kind = Kind::none;
@@ -30,6 +30,8 @@ Failure failure_of(const std::exception_ptr& error) {
     return {Kind::io, io.what()};
   } catch (const Damaged& damaged) {
     return {Kind::damaged, damaged.what()};
+  } catch (const UnknownVersion& version) {
+    return {Kind::version, version.what()};
   } catch (const UsageError& usage) {
     return {Kind::usage, usage.what()};
   } catch (const CommError&) {
@@ -46,6 +48,8 @@ Failure failure_of(const std::exception_ptr& error) {
       throw IoError(failure.text);
     case Kind::damaged:
       throw Damaged(failure.text);
+    case Kind::version:
+      throw UnknownVersion(failure.text);
     case Kind::usage:
       throw UsageError(failure.text);
     default:

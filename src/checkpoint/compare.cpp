@@ -11,6 +11,8 @@ namespace {
 
 // Compared at a time.
 constexpr std::int64_t kElements = 1 << 20;
+// Doubles have every integer up to this one.
+constexpr double kLargestExact = 9007199254740992.0;
 
 using Pair = std::pair<const SavedTensor*, const SavedTensor*>;
 
@@ -21,17 +23,29 @@ std::map<std::string, Pair> paired(const Reader& first, const Reader& second) {
   return pairs;
 }
 
-void compare_values(const Reader& first, const Reader& second, Difference& found) {
+/// Returns how far apart values are. Integers may be too large for a double to tell them apart, and
+/// their difference for an integer.
+at::Tensor distance(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor rounded = (a.to(at::kDouble) - b.to(at::kDouble)).abs();
+  if (a.is_floating_point()) return rounded.nan_to_num();
+  return at::where(rounded.gt(kLargestExact), rounded, (a - b).abs().to(at::kDouble));
+}
+
+void compare_values(const Reader& first,
+                    const Reader& second,
+                    at::ScalarType dtype,
+                    Difference& found) {
+  const auto exact = c10::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : at::kDouble;
   for (std::int64_t begin = 0; begin < found.of; begin += kElements) {
     const std::int64_t count = std::min(kElements, found.of - begin);
-    const at::Tensor a = at::empty({count}, at::kDouble);
-    const at::Tensor b = at::empty({count}, at::kDouble);
+    const at::Tensor a = at::empty({count}, exact);
+    const at::Tensor b = at::empty({count}, exact);
     first.read(found.name, begin, a);
     second.read(found.name, begin, b);
     // A NaN is another value than anything but a NaN.
     const at::Tensor differs = a.ne(b).logical_and(a.isnan().logical_and(b.isnan()).logical_not());
     found.count += differs.sum().item<std::int64_t>();
-    found.largest = std::max(found.largest, (a - b).abs().nan_to_num().max().item<double>());
+    found.largest = std::max(found.largest, distance(a, b).max().item<double>());
   }
 }
 
@@ -49,7 +63,7 @@ std::vector<Difference> compare(const Reader& first, const Reader& second) {
       differences.push_back({name, "type"});
     } else if (a->pieces != b->pieces) {
       Difference found{.name = name, .kind = "values", .of = a->tensor.numel()};
-      compare_values(first, second, found);
+      compare_values(first, second, a->tensor.dtype, found);
       // The same values may have been written in other pieces.
       if (found.count > 0) differences.push_back(found);
     }

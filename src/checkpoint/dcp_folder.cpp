@@ -20,18 +20,18 @@ struct Extent {
 
 std::vector<Extent> write_data(const std::string& path,
                                const Reader& reader,
-                               const std::vector<const SavedTensor*>& tensors) {
-  Disk disk;
+                               const std::vector<const SavedTensor*>& tensors,
+                               Disk& disk) {
   const File file = disk.create(path, 0);
-  std::uint64_t end = 0;
-  const Sink append = append_to(file, end, disk);
+  Appending data(file, disk);
   std::vector<Extent> extents;
   for (const SavedTensor* saved : tensors) {
-    const std::uint64_t begin = end;
+    const std::uint64_t begin = data.end();
     Pickle object;
     object.tensor(saved->tensor, "0");
-    write_torch(append, object.finish(), reader, {saved});
-    extents.push_back({static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin)});
+    write_torch(data, object.finish(), reader, {saved});
+    extents.push_back(
+        {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(data.end() - begin)});
   }
   disk.sync(file);
   return extents;
@@ -96,13 +96,15 @@ std::string metadata_of(const std::vector<const SavedTensor*>& tensors,
 
 void write_dcp(const std::string& folder,
                const Reader& reader,
-               const std::vector<const SavedTensor*>& tensors) {
+               const std::vector<const SavedTensor*>& tensors,
+               Disk& disk) {
   const std::filesystem::path path = folder;
-  const std::string metadata = metadata_of(tensors, write_data(path / kDataName, reader, tensors));
-  Disk disk;
+  const std::string metadata =
+      metadata_of(tensors, write_data(path / kDataName, reader, tensors, disk));
   const File file = disk.create(path / ".metadata", metadata.size());
   disk.write(file, 0, std::as_bytes(std::span(metadata)));
   disk.sync(file);
+  disk.sync_folder(folder);
 }
 
 }  // namespace sheaf::checkpoint

@@ -94,4 +94,20 @@ void Disk::remove(const std::string& path) {
   if (error) refuse("remove", path, error.value());
 }
 
+void make_folders(const std::string& path, Disk& disk) {
+  const std::filesystem::path given(path);
+  const std::filesystem::path folder = given.has_filename() ? given : given.parent_path();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return;
+  const std::filesystem::path parent = folder.parent_path();
+  if (!parent.empty()) make_folders(parent, disk);
+  try {
+    disk.make_folder(folder);
+  } catch (const IoError&) {
+    // Another process may have made it meanwhile.
+    if (!std::filesystem::is_directory(folder, ignored)) throw;
+  }
+  disk.sync_folder(parent.empty() ? "." : parent);
+}
+
 }  // namespace sheaf::checkpoint

@@ -48,4 +48,8 @@ class Disk {
   virtual void remove(const std::string& path);
 };
 
+/// Makes a folder and those around it that are not there, so that all of them survive a loss of
+/// power.
+void make_folders(const std::string& path, Disk& disk);
+
 }  // namespace sheaf::checkpoint

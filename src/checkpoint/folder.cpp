@@ -14,6 +14,7 @@
 
 #include "checkpoint/disk.h"
 #include "sheaf/base/error.h"
+#include "sheaf/checkpoint/agree.h"
 
 namespace sheaf::checkpoint {
 namespace {
@@ -31,7 +32,11 @@ constexpr std::size_t kDigits = 8;
 std::vector<std::string> names_in(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> names;
-  if (!fs::exists(folder, error)) return names;
+  if (!fs::exists(folder, error)) {
+    // Nobody knows what is in a folder that cannot be looked at.
+    if (error) refuse(folder, error.message());
+    return names;
+  }
   for (fs::directory_iterator each(folder, error), end; !error && each != end;
        each.increment(error)) {
     names.push_back(each->path().filename());
@@ -76,6 +81,12 @@ std::vector<std::int64_t> steps_in(const std::string& folder) {
   return steps;
 }
 
+bool latest_leads_to(const std::string& folder, std::int64_t step) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(fs::path(folder) / kLatestName, error);
+  return !error && target == name_of_step(step);
+}
+
 std::string problem_with_latest(const std::string& folder) {
   const std::string path = fs::path(folder) / kLatestName;
   const std::vector<std::int64_t> steps = steps_in(folder);
@@ -115,9 +126,8 @@ std::vector<std::int64_t> steps_to_remove(const std::vector<Scored>& all,
 }
 
 FolderLock::FolderLock(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("cannot make a folder ({}): {}", error.message(), folder));
+  Disk disk;
+  make_folders(folder, disk);
   const std::string path = fs::path(folder) / ".lock";
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0)
@@ -134,12 +144,40 @@ FolderLock::FolderLock(const std::string& folder) {
 
 FolderLock::~FolderLock() { ::close(fd_); }
 
-void remove_checkpoint(const std::string& folder, std::int64_t step) {
-  Disk disk;
+void point_latest(const std::string& folder, std::int64_t step, Disk& disk) {
+  const std::string latest = fs::path(folder) / kLatestName;
+  const std::string next = latest + std::string(kUnfinished);
+  disk.remove(next);
+  disk.link(name_of_step(step), next);
+  try {
+    disk.rename(next, latest);
+  } catch (const IoError&) {
+    static_cast<void>(attempt([&] { disk.remove(next); }));
+    throw;
+  }
+  disk.sync_folder(folder);
+}
+
+void set_aside(const std::string& folder, std::int64_t step, std::string_view ending, Disk& disk) {
   const std::string path = path_of_step(folder, step);
-  disk.remove(path + std::string(kRemoved));
-  disk.rename(path, path + std::string(kRemoved));
-  disk.remove(path + std::string(kRemoved));
+  const std::string first = path + std::string(ending);
+  std::string name = first;
+  std::error_code ignored;
+  for (int i = 2; fs::exists(fs::symlink_status(name, ignored)); ++i) {
+    name = fmt::format("{}-{}", first, i);
+  }
+  disk.rename(path, name);
+  disk.sync_folder(folder);
+}
+
+void remove_checkpoint(const std::string& folder, std::int64_t step, Disk& disk) {
+  const std::string path = path_of_step(folder, step);
+  const std::string removed = path + std::string(kRemoved);
+  disk.remove(removed);
+  disk.rename(path, removed);
+  // Otherwise a loss of power might bring back the name of what is half gone.
+  disk.sync_folder(folder);
+  disk.remove(removed);
 }
 
 void remove_leftovers(const std::string& folder) {

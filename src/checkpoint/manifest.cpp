@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/checksum.h"
 #include "base/quoting.h"
@@ -89,7 +90,7 @@ void check_version(const nlohmann::json& json) {
   }
   const auto version = json.at("version").get<std::int64_t>();
   if (version == kManifestVersion) return;
-  throw Damaged(
+  throw UnknownVersion(
       fmt::format("a checkpoint of version {}, and this sheaf reads version {}; take the sheaf "
                   "that wrote it",
                   version,
@@ -122,6 +123,14 @@ SavedFile file_of(const nlohmann::json& json) {
       "{} has {} bytes, so not {} of them can be hashed", file.name, file.size, file.hashed));
 }
 
+void check_size(const Piece& piece, const TensorSpec& tensor) {
+  if (piece.count <= kPieceBytes / dtype_size(tensor.dtype)) return;
+  throw Damaged(fmt::format("{} has a piece of {} elements, more than the {} bytes of any piece",
+                            in_quotes(tensor.name),
+                            piece.count,
+                            kPieceBytes));
+}
+
 /// The pieces must be the tensor: in order, no gap, nothing twice.
 std::vector<Piece> pieces_of(const nlohmann::json& json, const TensorSpec& tensor) {
   std::vector<Piece> pieces;
@@ -140,6 +149,7 @@ std::vector<Piece> pieces_of(const nlohmann::json& json, const TensorSpec& tenso
                       end,
                       tensor.numel()));
     }
+    check_size(piece, tensor);
     end += piece.count;
     pieces.push_back(piece);
   }
@@ -195,8 +205,13 @@ Manifest manifest_of(const nlohmann::json& json) {
     if (files.emplace(manifest.files.back().name, manifest.files.back()).second) continue;
     throw Damaged(fmt::format("the file {} is there twice", in_quotes(manifest.files.back().name)));
   }
+  std::set<std::string> names;
   for (const auto& each : json.at("tensors")) {
     manifest.tensors.push_back(tensor_of(each, files));
+    const std::string& name = manifest.tensors.back().tensor.name;
+    if (!names.insert(name).second) {
+      throw Damaged(fmt::format("the tensor {} is there twice", in_quotes(name)));
+    }
   }
   return manifest;
 }
@@ -232,6 +247,8 @@ Manifest parse_manifest(std::string_view text) {
   try {
     return manifest_of(parse_object(std::string(body) + "}"));
   } catch (const Damaged&) {
+    throw;
+  } catch (const UnknownVersion&) {
     throw;
   } catch (const Error& error) {
     throw Damaged(error.what());

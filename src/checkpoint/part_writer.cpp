@@ -29,7 +29,12 @@ PlacedPart place(const FolderPlan& plan, const Part& part) {
   const TensorSpec& spec = tensor.entry.tensor;
   const bool fits = part.begin >= 0 && part.begin <= spec.numel() &&
                     part.values.numel() <= spec.numel() - part.begin;
-  if (!fits || part.values.scalar_type() != spec.dtype || !part.values.is_contiguous()) {
+  if (part.values.dim() != 1 || !part.values.is_contiguous()) {
+    throw UsageError(
+        fmt::format("values that are saved must be flat and contiguous, not those of {}",
+                    in_quotes(part.name)));
+  }
+  if (!fits || part.values.scalar_type() != spec.dtype) {
     throw UsageError(
         fmt::format("{} has {} elements of type {}, to be saved were {} of type {} "
                     "from {} on",
@@ -110,7 +115,9 @@ class Writer {
     for (const auto& [number, file] : files_) disk_.sync(file);
   }
 
-  /// A rank that overwrote another's part, or a disk that lost one, is noticed here.
+  /// A rank that overwrote another's part is noticed here. The bytes come from the system's memory
+  /// as a rule: to read them from the disk again would double the time of a save, so a disk that
+  /// lies about what it has is noticed only by whoever loads or verifies the checkpoint.
   std::vector<WrittenPiece> compare() {
     std::vector<WrittenPiece> written;
     std::vector<std::byte> bytes;
@@ -148,6 +155,10 @@ OpenFiles make_files(const FolderPlan& plan, const std::string& folder, int rank
   return files;
 }
 
+void check_parts(const FolderPlan& plan, const std::vector<Part>& parts) {
+  for (const Part& part : parts) static_cast<void>(place(plan, part));
+}
+
 std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
                                       const std::string& folder,
                                       const std::vector<Part>& parts,
@@ -155,10 +166,8 @@ std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
                                       Disk& disk) {
   Writer writer(plan, folder, files, disk);
   for (const PlacedPart& part : placed(plan, parts)) writer.write(part);
-  // While the disk is at work already.
-  std::vector<WrittenPiece> pieces = writer.compare();
   writer.sync();
-  return pieces;
+  return writer.compare();
 }
 
 }  // namespace sheaf::checkpoint

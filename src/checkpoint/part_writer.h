@@ -11,9 +11,6 @@
 
 namespace sheaf::checkpoint {
 
-/// Hashed and written at a time, so the least that a reader reads to check what it needs.
-inline constexpr std::int64_t kPieceBytes = 4 << 20;
-
 /// A piece, and the number that the plan gives its tensor.
 struct WrittenPiece {
   std::size_t tensor = 0;
@@ -29,8 +26,11 @@ using OpenFiles = std::map<std::size_t, File>;
                                    int rank,
                                    Disk& disk);
 
-/// Writes parts, reads them again to compare, and waits until the disk has them. `files` are those
-/// that are open already. Throws IoError, and UsageError for a part that the plan has no place for.
+/// Throws UsageError for a part that the plan has no place for.
+void check_parts(const FolderPlan& plan, const std::vector<Part>& parts);
+
+/// Writes parts, waits until the disk has them, and reads them again to compare. `files` are those
+/// that are open already. Throws IoError, and as check_parts() does.
 [[nodiscard]] std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
                                                     const std::string& folder,
                                                     const std::vector<Part>& parts,

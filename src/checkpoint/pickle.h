@@ -17,7 +17,6 @@ class Pickle {
  public:
   Pickle();
 
-  void none() { bytes_ += 'N'; }
   void boolean(bool value) { bytes_ += value ? '\x88' : '\x89'; }
   void integer(std::int64_t value);
   void text(std::string_view value);

@@ -70,13 +70,11 @@ void check(const std::string& path) {
   }
 }
 
-void point_latest(const std::string& folder, std::int64_t step, Disk& disk) {
-  const std::string latest = fs::path(folder) / kLatestName;
-  const std::string next = latest + std::string(kUnfinished);
-  disk.remove(next);
-  disk.link(name_of_step(step), next);
-  disk.rename(next, latest);
-  disk.sync_folder(folder);
+/// Whatever has the name already was not written by this run, and is nothing to be replaced.
+void check_free(const std::string& place) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(place, ignored))) return;
+  throw IoError("a checkpoint of this step is there already, and stays as it is: " + place);
 }
 
 }  // namespace
@@ -97,6 +95,7 @@ void publish(const std::string& folder,
              format_manifest(manifest_of(contents, plan, texts, pieces)),
              disk);
   check(unfinished);
+  check_free(place);
   disk.sync_folder(unfinished);
   disk.rename(unfinished, place);
   disk.sync_folder(folder);

@@ -21,6 +21,7 @@
 #include "checkpoint/dtypes.h"
 #include "checkpoint/json_object.h"
 #include "sheaf/checkpoint/damaged.h"
+#include "sheaf/checkpoint/folder.h"
 
 namespace sheaf::checkpoint {
 namespace {
@@ -58,6 +59,8 @@ Manifest read_manifest(const std::string& folder) {
     return parse_manifest(read_text(path));
   } catch (const IoError&) {
     throw;
+  } catch (const UnknownVersion& version) {
+    std::rethrow_exception(version.with_prefix(path + ": "));
   } catch (const Error& error) {
     throw Damaged(fmt::format("{}: {}", path, error.what()));
   }
@@ -206,6 +209,15 @@ void Reader::verify(const std::function<void(const std::string&)>& problem) cons
       if (!found.empty()) problem(found);
     }
   }
+}
+
+Reader open_step(const std::string& path) {
+  Reader reader(path);
+  const fs::path given(path);
+  const fs::path plain = given.has_filename() ? given : given.parent_path();
+  const auto named = step_of_name(plain.filename().string());
+  if (!named || *named == reader.manifest().step) return reader;
+  throw Damaged(fmt::format("{}: it was saved at step {}", path, reader.manifest().step));
 }
 
 }  // namespace sheaf::checkpoint

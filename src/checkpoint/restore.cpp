@@ -27,11 +27,11 @@ std::vector<std::int64_t> agreed_steps(const std::string& folder, const comm::Gr
   return steps;
 }
 
-/// A folder may have been renamed.
-void check_step(const Reader& reader, std::int64_t step) {
-  if (reader.manifest().step == step) return;
-  throw Damaged(fmt::format("{}: it was saved at step {}", reader.path(), reader.manifest().step));
-}
+/// A checkpoint that is not to be taken again, and what is put behind its name.
+struct PassedOver {
+  std::int64_t step = 0;
+  std::string_view ending;
+};
 
 class Restoring {
  public:
@@ -46,7 +46,9 @@ class Restoring {
     warn_of_latest();
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
       if (!try_step(*step)) continue;
-      together(group_, [&] { set_aside(); });
+      together(group_, [&] {
+        if (is_first()) tidy_up(*step);
+      });
       return *step;
     }
     throw Error(
@@ -69,44 +71,51 @@ class Restoring {
   bool try_step(std::int64_t step) {
     try {
       std::optional<Reader> reader;
-      together(group_, [&] {
-        reader.emplace(path_of_step(folder_, step));
-        check_step(*reader, step);
-      });
+      together(group_, [&] { reader.emplace(open_step(path_of_step(folder_, step))); });
       together(group_, [&] { load_(*reader); });
       return true;
     } catch (const Damaged& damaged) {
-      damaged_.push_back(step);
-      pass_over(step, damaged.what());
+      passed_over_.push_back({step, kDamaged});
+      warn(step, "cannot be loaded, going back to the one before", damaged.what());
     } catch (const IoError& error) {
-      pass_over(step, error.what());
+      passed_over_.push_back({step, kUnreadable});
+      warn(step, "cannot be loaded, going back to the one before", error.what());
+    } catch (const UnknownVersion& version) {
+      warn(step, "stays as it is, going back to the one before", version.what());
     }
     return false;
   }
 
-  void pass_over(std::int64_t step, const std::string& problem) {
+  void warn(std::int64_t step, const char* what, const std::string& problem) {
     if (first_problem_.empty()) first_problem_ = problem;
     if (!is_first()) return;
-    log::warning(
-        "checkpoint",
-        fmt::format(
-            "{} cannot be loaded, going back to the one before: {}", name_of_step(step), problem));
+    log::warning("checkpoint", fmt::format("{} {}: {}", name_of_step(step), what, problem));
   }
 
-  void set_aside() const {
-    if (!is_first()) return;
+  /// Makes room for steps that are taken again, and leaves a link to what was loaded. Where that
+  /// fails, a step cannot be saved or a link is wrong, and the run goes on.
+  void tidy_up(std::int64_t loaded) const {
     Disk disk;
-    for (const std::int64_t step : damaged_) {
-      const std::string path = path_of_step(folder_, step);
-      disk.remove(path + std::string(kSetAside));
-      disk.rename(path, path + std::string(kSetAside));
+    for (const PassedOver& each : passed_over_) {
+      try {
+        set_aside(folder_, each.step, each.ending, disk);
+      } catch (const IoError& error) {
+        log::warning("checkpoint",
+                     fmt::format("{} keeps its name: {}", name_of_step(each.step), error.what()));
+      }
+    }
+    if (latest_leads_to(folder_, loaded)) return;
+    try {
+      point_latest(folder_, loaded, disk);
+    } catch (const IoError& error) {
+      log::warning("checkpoint", error.what());
     }
   }
 
   const std::string& folder_;
   const comm::Group& group_;
   const std::function<void(const Reader&)>& load_;
-  std::vector<std::int64_t> damaged_;
+  std::vector<PassedOver> passed_over_;
   std::string first_problem_;
 };
 

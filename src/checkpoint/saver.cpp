@@ -108,6 +108,8 @@ struct Saver::Impl {
     guarded([&] {
       plan.emplace(contents, options.group.size(), options.smallest_file);
       together(options.group, [&] {
+        // Before anything is copied: a copy would not show what was wrong with the original.
+        check_parts(*plan, given_parts);
         if (is_first()) make_folder();
       });
       together(options.group, [&] {
@@ -174,7 +176,7 @@ struct Saver::Impl {
     publishing = std::async(policy, [this] {
       if (!is_first()) return;
       publish(options.folder, contents, *plan, pieces, *disk);
-      if (options.published) options.published();
+      if (options.published) options.published(contents.step);
     });
   }
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -12,15 +12,30 @@
 
 namespace sheaf::checkpoint {
 
-/// Takes bytes that come one after the other, and returns how many it took.
-using Sink = std::function<std::size_t(const void*, std::size_t)>;
+/// Writes bytes to a file, one after the other. LibTorch's writer writes once more in its
+/// destructor when something went wrong, where nothing may be thrown: so a failure is kept until it
+/// is asked for, and what comes after it goes nowhere. Both arguments must outlive it.
+class Appending {
+ public:
+  Appending(const File& file, Disk& disk) : file_(file), disk_(disk) {}
 
-/// Returns a sink that writes to a file from `end` on, and moves `end`. All must outlive it.
-[[nodiscard]] Sink append_to(const File& file, std::uint64_t& end, Disk& disk);
+  /// Returns `size`, whatever happened.
+  std::size_t append(const void* bytes, std::size_t size) noexcept;
+  /// Throws what the disk threw.
+  void check() const;
+  /// Returns the bytes that the file has by now.
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+ private:
+  const File& file_;
+  Disk& disk_;
+  std::uint64_t end_ = 0;
+  std::exception_ptr failure_;
+};
 
 /// Writes a file of torch.save(): `object` names tensors by their number as the key of their
-/// record. One tensor at a time is in memory. Throws what the sink and the reader throw.
-void write_torch(const Sink& sink,
+/// record. One tensor at a time is in memory. Throws IoError, and what the reader throws.
+void write_torch(Appending& file,
                  std::string object,
                  const Reader& reader,
                  const std::vector<const SavedTensor*>& tensors);
@@ -29,6 +44,7 @@ void write_torch(const Sink& sink,
 /// that is there: one file with tensors, and .metadata. Throws IoError, and what the reader throws.
 void write_dcp(const std::string& folder,
                const Reader& reader,
-               const std::vector<const SavedTensor*>& tensors);
+               const std::vector<const SavedTensor*>& tensors,
+               Disk& disk);
 
 }  // namespace sheaf::checkpoint

@@ -30,7 +30,7 @@ struct Page {
 
 Page page_of(const std::string& path) {
   try {
-    return {path, checkpoint::Reader(path).manifest(), ""};
+    return {path, checkpoint::open_step(path).manifest(), ""};
   } catch (const Error& error) {
     return {path, {}, error.what()};
   }
@@ -55,7 +55,7 @@ std::string list_text(const std::vector<Page>& pages) {
   for (const Page& page : pages) {
     const std::string name = std::filesystem::path(page.path).filename();
     if (!page.problem.empty()) {
-      problems += "damaged: " + page.problem + "\n";
+      problems += "problem: " + page.problem + "\n";
       continue;
     }
     const Manifest& manifest = page.manifest;
@@ -108,18 +108,40 @@ std::string detail_text(const Page& page) {
   return facts.str() + files_text(manifest);
 }
 
-json json_of(const Page& page) {
+json json_of(const SavedTensor& saved) {
+  return {{"name", saved.tensor.name},
+          {"dtype", checkpoint::dtype_name(saved.tensor.dtype)},
+          {"shape", saved.tensor.shape},
+          {"file", saved.file},
+          {"offset", saved.offset},
+          {"pieces", saved.pieces.size()}};
+}
+
+json json_of(const Page& page, bool with_tensors) {
   if (!page.problem.empty()) return {{"path", page.path}, {"problem", page.problem}};
   const Manifest& manifest = page.manifest;
   json mesh = json::object();
   for (const auto& [name, size] : manifest.mesh) mesh[name] = size;
-  return {{"path", page.path},
-          {"step", manifest.step},
-          {"ranks", manifest.ranks},
-          {"mesh", mesh},
-          {"bytes", manifest.bytes()},
-          {"tensors", manifest.tensors.size()},
-          {"run", json::parse(manifest.run)}};
+  json object{{"path", page.path},
+              {"step", manifest.step},
+              {"ranks", manifest.ranks},
+              {"mesh", mesh},
+              {"bytes", manifest.bytes()},
+              {"tensors", manifest.tensors.size()},
+              {"run", json::parse(manifest.run)}};
+  if (!with_tensors) return object;
+  object["tensor_list"] = json::array();
+  for (const SavedTensor& saved : manifest.tensors) object["tensor_list"].push_back(json_of(saved));
+  return object;
+}
+
+/// Returns the tensors of all checkpoints that can be read, each under its path.
+std::string all_tensors_text(const std::vector<Page>& pages) {
+  std::string text;
+  for (const Page& page : pages) {
+    if (page.problem.empty()) text += "\n" + page.path + tensors_text(page.manifest);
+  }
+  return text;
 }
 
 }  // namespace
@@ -135,12 +157,13 @@ int CheckpointInspectCommand::run(Console& console) {
   for (const std::string& path : find_checkpoints(path_)) pages.push_back(page_of(path));
   if (json_) {
     json list = json::array();
-    for (const Page& page : pages) list.push_back(json_of(page));
+    for (const Page& page : pages) list.push_back(json_of(page, tensors_));
     console.out << list.dump(2) << "\n";
     return 0;
   }
   if (pages.size() > 1 || !pages.front().problem.empty()) {
     console.out << list_text(pages);
+    if (tensors_) console.out << all_tensors_text(pages);
     return 0;
   }
   console.out << detail_text(pages.front());

@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "checkpoint/disk.h"
 #include "cli/option_set.h"
 #include "sheaf/base/error.h"
 #include "sheaf/checkpoint/damaged.h"
@@ -21,10 +22,12 @@ std::vector<Scored> good_ones(const std::string& folder, std::ostream& out) {
   std::vector<Scored> all;
   for (const std::int64_t step : checkpoint::steps_in(folder)) {
     try {
-      const checkpoint::Reader reader(checkpoint::path_of_step(folder, step));
+      const auto reader = checkpoint::open_step(checkpoint::path_of_step(folder, step));
       all.push_back({step, train::saved_evaluation(reader.manifest().run)});
     } catch (const checkpoint::Damaged& damaged) {
       out << "damaged, left as it is: " << damaged.what() << "\n";
+    } catch (const checkpoint::UnknownVersion& version) {
+      out << "left as it is: " << version.what() << "\n";
     }
   }
   return all;
@@ -56,8 +59,9 @@ int CheckpointPruneCommand::run(Console& console) {
   if (all.empty())
     throw Error("no checkpoint in this folder is whole, so none is removed: " + path_);
   verify(checkpoint::path_of_step(path_, all.back().step));
+  checkpoint::Disk disk;
   for (const std::int64_t step : checkpoint::steps_to_remove(all, keep_)) {
-    if (!dry_run_) checkpoint::remove_checkpoint(path_, step);
+    if (!dry_run_) checkpoint::remove_checkpoint(path_, step, disk);
     console.out << fmt::format(
         "{} {}\n", dry_run_ ? "would remove" : "removed", checkpoint::name_of_step(step));
   }

@@ -16,9 +16,11 @@ namespace {
 std::vector<std::string> problems_of(const std::string& path) {
   std::vector<std::string> problems;
   try {
-    checkpoint::Reader(path).verify([&](const std::string& text) { problems.push_back(text); });
+    checkpoint::open_step(path).verify([&](const std::string& text) { problems.push_back(text); });
   } catch (const checkpoint::Damaged& damaged) {
     problems.emplace_back(damaged.what());
+  } catch (const checkpoint::UnknownVersion& version) {
+    problems.emplace_back(version.what());
   }
   return problems;
 }
@@ -38,7 +40,7 @@ int CheckpointVerifyCommand::run(Console& console) {
     is_good = is_good && problems.empty();
     list.push_back({{"path", path}, {"problems", problems}});
     if (json_) continue;
-    for (const std::string& problem : problems) console.out << "damaged: " << problem << "\n";
+    for (const std::string& problem : problems) console.out << "problem: " << problem << "\n";
     if (problems.empty()) console.out << path << ": every checksum is right\n";
   }
   if (json_) console.out << list.dump(2) << "\n";

@@ -25,6 +25,8 @@ train::RunOptions shortened(train::RunOptions options, std::int64_t steps) {
   options.train.export_to = "";
   options.schedule.warmup_steps = 0;
   options.log = {};
+  options.checkpoint = {};
+  options.profile = {};
   return options;
 }
 

@@ -52,15 +52,28 @@ void check_optimizer(const OptimizerSection& optimizer) {
   }
 }
 
+/// A checkpoint without an evaluation can never be the best.
+void check_keep_best(const RunOptions& options) {
+  if (!options.train.evaluate) {
+    throw UsageError("checkpoint.keep_best needs evaluations: set train.evaluate = true");
+  }
+  const std::int64_t saves = options.checkpoint.every;
+  const std::int64_t evaluations = options.train.evaluate_every;
+  if (saves > 0 && evaluations > 0 && saves % evaluations == 0) return;
+  throw UsageError(
+      fmt::format("checkpoint.keep_best needs an evaluation at every checkpoint: checkpoint.every "
+                  "must be a multiple of train.evaluate_every, not {} of {}",
+                  saves,
+                  evaluations));
+}
+
 void check_checkpoint(const RunOptions& options) {
   const CheckpointSection& checkpoint = options.checkpoint;
   if (checkpoint.dir.empty() && checkpoint.every > 0) {
     throw UsageError(fmt::format(
         "checkpoint.every = {} needs checkpoint.dir, a folder for checkpoints", checkpoint.every));
   }
-  if (checkpoint.keep_best && !options.train.evaluate) {
-    throw UsageError("checkpoint.keep_best needs evaluations: set train.evaluate = true");
-  }
+  if (checkpoint.keep_best) check_keep_best(options);
 }
 
 void check_profile(const RunOptions& options) {
@@ -116,6 +129,9 @@ void check(const RunOptions& options, int ranks) {
   check_options(options, ranks);
   check_export(options, shape_of(options));
   const data::Data data = open_data(options);
+  if (options.checkpoint.keep_best && data.evaluation == nullptr) {
+    throw UsageError("checkpoint.keep_best needs evaluations, and the data has none held out");
+  }
   static_cast<void>(plan_run(options, *data.training, ranks));
 }
 

@@ -11,6 +11,7 @@
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
 #include "sheaf/checkpoint/agree.h"
+#include "sheaf/checkpoint/damaged.h"
 #include "sheaf/checkpoint/folder.h"
 #include "sheaf/checkpoint/manifest.h"
 #include "sheaf/checkpoint/restore.h"
@@ -45,15 +46,19 @@ std::vector<TextFile> texts_of(const RunOptions& options, const Assembly& parts)
 
 class RunCheckpointer final : public Checkpointer {
  public:
-  RunCheckpointer(const RunOptions& options, const Assembly& parts)
+  RunCheckpointer(const RunOptions& options,
+                  const Assembly& parts,
+                  std::shared_ptr<checkpoint::Disk> disk)
       : options_(options),
         section_(options.checkpoint),
         parts_(parts),
         group_(parts.mesh.world()),
+        disk_(disk ? std::move(disk) : std::make_shared<checkpoint::Disk>()),
         saver_({.folder = section_.dir,
                 .group = group_,
                 .asynchronous = section_.asynchronous,
-                .published = [this] { remove_old(); }}) {
+                .published = [this](std::int64_t step) { remove_old(step); },
+                .disk = disk_}) {
     checkpoint::together(group_, [&] {
       if (!is_first()) return;
       lock_.emplace(section_.dir);
@@ -76,12 +81,29 @@ class RunCheckpointer final : public Checkpointer {
   void before_update() override { saver_.secure(); }
 
   void step_done(const TrainingState& state, bool last) override {
-    settle(last);
+    if (last) {
+      finish();
+    } else {
+      report([&] { settle(/*wait=*/false); });
+    }
     const bool due = last || (section_.every > 0 && state.step % section_.every == 0);
     if (!due || state.step == 0 || state.step == newest_) return;
+    if (last) return save_end(state);
     if (saver_.busy() && !make_room(state.step)) return;
-    report([&] { start(state); });
-    settle(last || !section_.asynchronous);
+    report([&] {
+      start(state);
+      settle(!section_.asynchronous);
+    });
+  }
+
+  void finish() override {
+    try {
+      settle(/*wait=*/true);
+    } catch (const CommError&) {
+      throw;
+    } catch (const Error& error) {
+      warn("a checkpoint could not be saved", error);
+    }
   }
 
  private:
@@ -120,23 +142,32 @@ class RunCheckpointer final : public Checkpointer {
                  tensors.parts);
   }
 
+  /// No later step makes up for this one, so it is an error whatever the options say.
+  void save_end(const TrainingState& state) {
+    try {
+      start(state);
+      settle(/*wait=*/true);
+    } catch (const IoError& error) {
+      std::rethrow_exception(error.with_prefix(fmt::format(
+          "the end of the run could not be saved, the newest checkpoint is {}: ", newest_name())));
+    }
+  }
+
   /// Ends what can be ended, or, with `wait`, all that is under way.
   void settle(bool wait) {
-    report([&] {
-      const auto saved = wait ? saver_.wait() : saver_.poll();
-      if (!saved) return;
-      newest_ = saved->step;
-      if (!is_first()) return;
-      log::info(kArea,
-                fmt::format(
-                    "{}: {} in {}", saved->path, to_string(saved->bytes), to_string(saved->time)));
-    });
+    const auto saved = wait ? saver_.wait() : saver_.poll();
+    if (!saved) return;
+    newest_ = saved->step;
+    if (!is_first()) return;
+    log::info(
+        kArea,
+        fmt::format("{}: {} in {}", saved->path, to_string(saved->bytes), to_string(saved->time)));
   }
 
   /// Returns false if this step is to go without.
   bool make_room(std::int64_t step) {
     if (section_.busy == WhenBusy::wait) {
-      settle(/*wait=*/true);
+      report([&] { settle(/*wait=*/true); });
       return true;
     }
     if (is_first()) {
@@ -157,26 +188,32 @@ class RunCheckpointer final : public Checkpointer {
       throw;
     } catch (const Error& error) {
       if (section_.on_error == OnSaveError::stop) throw;
-      if (!is_first()) return;
-      log::warning(kArea,
-                   fmt::format("a checkpoint could not be saved, training goes on; the newest is "
-                               "{}: {}",
-                               newest_ ? checkpoint::name_of_step(*newest_) : "none",
-                               error.what()));
+      warn("a checkpoint could not be saved, training goes on", error);
     }
   }
 
-  /// May run on another thread.
-  void remove_old() const {
+  void warn(const char* what, const Error& error) const {
+    if (!is_first()) return;
+    log::warning(kArea, fmt::format("{}; the newest is {}: {}", what, newest_name(), error.what()));
+  }
+
+  [[nodiscard]] std::string newest_name() const {
+    return newest_ ? checkpoint::name_of_step(*newest_) : "none";
+  }
+
+  /// May run on another thread. `newest` has just been saved; what has a later number is not of
+  /// this run, and must not push it out.
+  void remove_old(std::int64_t newest) const {
     const auto error = checkpoint::attempt([&] {
       std::vector<checkpoint::Scored> all;
       for (const std::int64_t step : checkpoint::steps_in(section_.dir)) {
-        all.push_back({step, score_of(step)});
+        if (step > newest) continue;
+        if (const auto ranked = with_score(step)) all.push_back(*ranked);
       }
       for (const std::int64_t step : checkpoint::steps_to_remove(
                all,
                {.last = section_.keep, .every = section_.keep_every, .best = section_.keep_best})) {
-        checkpoint::remove_checkpoint(section_.dir, step);
+        checkpoint::remove_checkpoint(section_.dir, step, *disk_);
       }
     });
     if (!error) return;
@@ -187,16 +224,19 @@ class RunCheckpointer final : public Checkpointer {
     }
   }
 
-  [[nodiscard]] std::optional<double> score_of(std::int64_t step) const {
-    if (!section_.keep_best) return std::nullopt;
-    std::optional<double> score;
-    // One that cannot be read has no score; whether it is damaged is found out elsewhere.
-    static_cast<void>(checkpoint::attempt([&] {
+  /// Returns nothing for a checkpoint that another sheaf has to judge.
+  [[nodiscard]] std::optional<checkpoint::Scored> with_score(std::int64_t step) const {
+    checkpoint::Scored scored{.step = step, .score = std::nullopt};
+    try {
       const fs::path folder = checkpoint::path_of_step(section_.dir, step);
       const std::string text = checkpoint::read_text(folder / checkpoint::kManifestName);
-      score = saved_evaluation(checkpoint::parse_manifest(text).run);
-    }));
-    return score;
+      scored.score = saved_evaluation(checkpoint::parse_manifest(text).run);
+    } catch (const checkpoint::UnknownVersion&) {
+      return std::nullopt;
+    } catch (const std::exception&) {
+      // One that cannot be read has no score; whether it is damaged is found out elsewhere.
+    }
+    return scored;
   }
 
   const RunOptions& options_;
@@ -208,15 +248,18 @@ class RunCheckpointer final : public Checkpointer {
   std::vector<TextFile> texts_;
   /// The last step that was saved or restored.
   std::optional<std::int64_t> newest_;
+  std::shared_ptr<checkpoint::Disk> disk_;
   // Last, so that its threads end before what they use goes.
   checkpoint::Saver saver_;
 };
 
 }  // namespace
 
-std::shared_ptr<Checkpointer> make_checkpointer(const RunOptions& options, const Assembly& parts) {
+std::shared_ptr<Checkpointer> make_checkpointer(const RunOptions& options,
+                                                const Assembly& parts,
+                                                std::shared_ptr<checkpoint::Disk> disk) {
   if (options.checkpoint.dir.empty()) return nullptr;
-  return std::make_shared<RunCheckpointer>(options, parts);
+  return std::make_shared<RunCheckpointer>(options, parts, std::move(disk));
 }
 
 }  // namespace sheaf::train

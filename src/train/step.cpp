@@ -33,7 +33,7 @@ std::int64_t num_passes(const data::Batch& batch, int ranks, std::int64_t micro_
 
 double checked(double norm, std::int64_t step) {
   if (std::isfinite(norm)) return norm;
-  throw Error(fmt::format(
+  throw Diverged(fmt::format(
       "the gradients of step {} have norm {}: a lower learning rate or a longer warm-up may help",
       step + 1,
       norm));

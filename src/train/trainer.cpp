@@ -95,7 +95,13 @@ class Trainer {
     restore();
     tell([&](Sink& sink) { sink.start(info_); });
     data::Loader loader = make_loader(options_, parts_, progress_.position);
-    while (progress_.step < parts_.plan.steps && take_step(loader)) after_step();
+    try {
+      while (progress_.step < parts_.plan.steps && take_step(loader)) after_step();
+    } catch (const Diverged&) {
+      // All ranks are here, so what they were saving can still be ended.
+      if (checkpointer_) checkpointer_->finish();
+      throw;
+    }
     finish();
     return summary_;
   }
@@ -151,7 +157,7 @@ class Trainer {
               Seconds time) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
     if (!std::isfinite(result.loss)) {
-      throw Error(fmt::format(
+      throw Diverged(fmt::format(
           "the loss of step {} is {}, with learning rate {:.3g}: a lower rate, a longer warm-up or "
           "clipping may help",
           progress_.step,
@@ -240,8 +246,18 @@ class Trainer {
     summary_.exported = options_.train.export_to;
   }
 
+  /// Returns why the end of the run could not be saved, the same on all ranks; null if it was.
+  std::exception_ptr save_end() {
+    try {
+      save(/*last=*/true);
+    } catch (const IoError&) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
   void finish() {
-    save(true);
+    const std::exception_ptr not_saved = save_end();
     write_traces(/*run_ends=*/true);
     if (summary_.interrupted.empty()) {
       // First of all: nothing that goes wrong later may cost the model.
@@ -260,6 +276,7 @@ class Trainer {
     summary_.phases_by_rank = ranks.times;
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     tell([&](Sink& sink) { sink.end(summary_); });
+    if (not_saved) std::rethrow_exception(not_saved);
   }
 
   const RunOptions& options_;

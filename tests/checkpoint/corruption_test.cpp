@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 
+#include "checkpoint/future_manifest.h"
 #include "checkpoint/sample_checkpoint.h"
 #include "sheaf/base/log.h"
 #include "sheaf/checkpoint/damaged.h"
@@ -50,7 +51,17 @@ std::string warnings_of(const std::function<void()>& work) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-/// Changes something in the newest checkpoint. Returns what the warning must name.
+/// What a run must do with a folder in which something was changed.
+struct Expected {
+  /// What its warning must say.
+  std::string warning;
+  /// The step that it goes on from.
+  std::int64_t step = 1;
+  /// What the newest checkpoint is called then.
+  std::string newest = "step-00000002.damaged";
+};
+
+/// Changes something in the newest checkpoint, or in what is said of it.
 class Mutation {
  public:
   Mutation(const std::string& folder, unsigned seed)
@@ -59,24 +70,28 @@ class Mutation {
         newest_(path_of_step(folder, 2)),
         files_(files_in(newest_)) {}
 
-  std::string apply() {
-    switch (random_() % 9) {
+  Expected apply() {
+    switch (random_() % 11) {
       case 0:
       case 1:
       case 2:
-        return flip_bit();
+        return {flip_bit()};
       case 3:
-        return cut();
+        return {cut()};
       case 4:
-        return remove();
+        return {remove()};
       case 5:
-        return swap_files();
+        return {swap_files()};
       case 6:
-        return replace_by_older();
+        return {replace_by_older()};
       case 7:
-        return add_file();
+        return {add_file()};
+      case 8:
+        return {write_later_version(), 1, "step-00000002"};
+      case 9:
+        return {turn_link(), 2, "step-00000002"};
       default:
-        return grow();
+        return {grow()};
     }
   }
 
@@ -136,6 +151,20 @@ class Mutation {
     return "model-00009-of-00009.safetensors";
   }
 
+  std::string write_later_version() {
+    const fs::path path = newest_ / kManifestName;
+    write(path, future_manifest(read(path)));
+    return "step-00000002 stays as it is, going back to the one before";
+  }
+
+  std::string turn_link() {
+    const fs::path link = fs::path(folder_) / kLatestName;
+    fs::remove(link);
+    const std::string target = random_() % 2 == 0 ? "step-00000001" : "step-00000007";
+    fs::create_symlink(target, link);
+    return "leads to " + target;
+  }
+
   std::mt19937 random_;
   std::string folder_;
   fs::path newest_;
@@ -150,13 +179,14 @@ TEST(DamagedCheckpoint, IsNoticedNamedAndPassedOver) {
     const TemporaryFolder folder;
     const auto how = fs::copy_options::recursive | fs::copy_options::copy_symlinks;
     fs::copy(original.path(), folder.path(), how);
-    const std::string name = Mutation(folder.path(), seed).apply();
+    const Expected expected = Mutation(folder.path(), seed).apply();
     std::int64_t step = 0;
     const std::string warning = warnings_of([&] { step = restored_sample(folder.path()); });
-    ASSERT_EQ(step, 1) << "mutation " << seed << " of " << name;
-    EXPECT_THAT(warning, HasSubstr("step-00000002 cannot be loaded")) << "mutation " << seed;
-    EXPECT_THAT(warning, HasSubstr(name)) << "mutation " << seed;
-    ASSERT_TRUE(fs::exists(folder.path("step-00000002.damaged")));
+    ASSERT_EQ(step, expected.step) << "mutation " << seed << ": " << expected.warning;
+    EXPECT_THAT(warning, HasSubstr("step-00000002")) << "mutation " << seed;
+    EXPECT_THAT(warning, HasSubstr(expected.warning)) << "mutation " << seed;
+    ASSERT_TRUE(fs::exists(folder.path(expected.newest))) << "mutation " << seed;
+    EXPECT_EQ(fs::read_symlink(folder.path("latest")), name_of_step(expected.step));
   }
 }
 
@@ -180,7 +210,7 @@ TEST(DamagedCheckpoint, IsNotPassedOverIfThereIsNoOther) {
   EXPECT_TRUE(fs::exists(folder.path("step-00000002")));
 }
 
-TEST(DamagedCheckpoint, DoesNotHideAnotherVersion) {
+TEST(DamagedCheckpoint, IsNotTakenForAnotherVersion) {
   const TemporaryFolder folder;
   save_sample(folder.path(), 1);
   std::string text = folder.read("step-00000001/manifest.json");

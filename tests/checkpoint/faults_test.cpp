@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 
 #include "checkpoint/failing_disk.h"
 #include "checkpoint/sample_checkpoint.h"
 #include "sheaf/base/error.h"
+#include "sheaf/checkpoint/folder.h"
 #include "sheaf/comm/run_ranks.h"
 #include "support/on_ranks.h"
 #include "support/temporary_folder.h"
@@ -17,6 +19,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+namespace fs = std::filesystem;
 using namespace sheaf::testing;
 
 constexpr int kRanks = 3;
@@ -68,10 +72,12 @@ TEST_P(FailingOperation, IsAnErrorOfAllRanksAndLeavesNoHalfState) {
       save_sample(folder.path(), 1, 2);
       EXPECT_EQ(save_with_failure(folder.path(), rank, number, GetParam()), kRanks)
           << "rank " << rank << ", operation " << number;
-      // Only what fails after the folder is in its place leaves the new one.
-      const bool moved = folder.names().size() > 3 || folder.names().back() == "step-00000002";
+      // Only what fails after the folder is in its place leaves the new one; nothing leaves a part.
+      const bool moved = folder.names().back() == "step-00000002";
+      std::vector<std::string> names{"latest", "step-00000001"};
+      if (moved) names.emplace_back("step-00000002");
+      EXPECT_EQ(folder.names(), names) << "rank " << rank << ", operation " << number;
       EXPECT_EQ(restored_sample(folder.path()), moved ? 2 : 1);
-      if (!moved) EXPECT_THAT(folder.names(), ElementsAre(".lock", "latest", "step-00000001"));
     }
   }
 }
@@ -107,6 +113,64 @@ TEST(FailingDisk, NamesTheRank) {
     });
     EXPECT_THAT(error_of([&] { save_sample(options, 1); }), HasSubstr("rank 1: quota: "));
   });
+}
+
+/// Keeps which operations there were, on what.
+class Operations {
+ public:
+  [[nodiscard]] std::shared_ptr<FailingDisk> disk() {
+    return std::make_shared<FailingDisk>([this](Operation operation, const std::string& path) {
+      seen.emplace_back(operation, fs::path(path).filename());
+    });
+  }
+
+  std::vector<std::pair<Operation, std::string>> seen;
+};
+
+TEST(RemovedCheckpoint, LosesItsNameForGoodBeforeItsFiles) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path("saved"));
+  save_sample(folder.path("saved"), 1);
+  Operations operations;
+  remove_checkpoint(folder.path("saved"), 1, *operations.disk());
+  EXPECT_THAT(operations.seen,
+              ElementsAre(Pair(Operation::remove, "step-00000001.removed"),
+                          Pair(Operation::rename, "step-00000001.removed"),
+                          Pair(Operation::sync_folder, "saved"),
+                          Pair(Operation::remove, "step-00000001.removed")));
+}
+
+TEST(MadeFolders, AreOnTheDiskOneByOne) {
+  const TemporaryFolder folder;
+  Operations operations;
+  const std::string top = fs::path(folder.path()).filename();
+  make_folders(folder.path("a/b/"), *operations.disk());
+  EXPECT_THAT(operations.seen,
+              ElementsAre(Pair(Operation::make_folder, "a"),
+                          Pair(Operation::sync_folder, top),
+                          Pair(Operation::make_folder, "b"),
+                          Pair(Operation::sync_folder, "a")));
+  make_folders(folder.path("a/b"), *operations.disk());
+  EXPECT_EQ(operations.seen.size(), 4U);
+}
+
+TEST(WrittenFile, IsReadAgainOnlyAfterTheDiskHasIt) {
+  const TemporaryFolder folder;
+  Operations operations;
+  comm::run_ranks(1, [&](const comm::Group& group) {
+    SaverOptions options = sample_options(folder.path(), group);
+    options.disk = operations.disk();
+    save_sample(options, 1);
+  });
+  std::set<std::string> synced;
+  int reads = 0;
+  for (const auto& [operation, name] : operations.seen) {
+    if (operation == Operation::sync) synced.insert(name);
+    if (operation != Operation::read) continue;
+    EXPECT_TRUE(synced.contains(name)) << name;
+    ++reads;
+  }
+  EXPECT_GT(reads, 5);
 }
 
 TEST(RealDisk, SaysWhyItRefuses) {

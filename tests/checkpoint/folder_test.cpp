@@ -45,6 +45,13 @@ TEST(CheckpointFolder, ListsStepsInOrder) {
   EXPECT_THAT(steps_in(folder.path("none")), IsEmpty());
 }
 
+TEST(CheckpointFolder, ThatCannotBeLookedAtIsNotEmpty) {
+  const TemporaryFolder folder;
+  // The system refuses to follow a link to itself.
+  fs::create_symlink("loop", folder.path("loop"));
+  EXPECT_THROW(static_cast<void>(steps_in(folder.path("loop"))), IoError);
+}
+
 TEST(CheckpointFolder, SaysWhatIsWrongWithLatest) {
   const TemporaryFolder folder;
   EXPECT_EQ(problem_with_latest(folder.path()), "");

@@ -20,8 +20,6 @@
 namespace sheaf::checkpoint {
 namespace {
 
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
 using namespace sheaf::testing;
 
 constexpr int kKills = 200;
@@ -50,48 +48,67 @@ class SharedNumber {
   std::atomic<int>* value_ = nullptr;
 };
 
-/// Saves steps 2 and 3 and removes step 2, and is killed at operation `number` of rank `rank`.
+/// When to kill: at operation `number` of rank `rank`.
+struct Kill {
+  int rank = -1;
+  int number = 0;
+};
+
+/// What is known of processes that were killed.
+struct Known {
+  SharedNumber operations;
+  /// The last step that was said to be saved.
+  SharedNumber published;
+};
+
+/// Saves steps 2 and 3 and removes steps 1 and 2, and is killed on the way.
 void save_until_killed(const comm::Group& group,
                        const std::string& folder,
-                       int rank,
-                       int number,
-                       std::atomic<int>& operations) {
+                       const Kill& kill,
+                       Known& known) {
   int seen = 0;
   SaverOptions options = sample_options(folder, group);
-  options.asynchronous = number % 2 == 0;
+  options.asynchronous = kill.number % 2 == 0;
   options.disk = std::make_shared<FailingDisk>([&](Operation, const std::string&) {
-    if (group.rank() == 0) ++operations;
-    if (group.rank() == rank && seen++ == number) ::raise(SIGKILL);
+    if (group.rank() == 0) ++*known.operations;
+    if (group.rank() == kill.rank && seen++ == kill.number) ::raise(SIGKILL);
   });
-  save_sample(options, 2);
-  save_sample(options, 3);
-  if (group.rank() == 0) remove_checkpoint(folder, 2);
+  options.published = [&](std::int64_t step) { *known.published = static_cast<int>(step); };
+  for (const std::int64_t step : {2, 3}) {
+    save_sample(options, step);
+    if (group.rank() == 0) remove_checkpoint(folder, step - 1, *options.disk);
+  }
 }
 
 TEST(KilledWriter, NeverLeavesAHalfStateNorLosesAWholeOne) {
-  SharedNumber operations;
+  int most = 0;
   {
+    Known known;
     const TemporaryFolder folder;
+    save_sample(folder.path(), 1, 1);
     comm::run_ranks_forked(kRanks, [&](const comm::Group& group) {
-      save_until_killed(group, folder.path(), /*rank=*/-1, 0, *operations);
+      save_until_killed(group, folder.path(), {}, known);
     });
+    most = *known.operations;
+    ASSERT_EQ(*known.published, 3);
   }
-  const int most = *operations;
   ASSERT_GT(most, 50);
   std::mt19937 random(9);
   int num_new = 0;
   for (int kill = 0; kill < kKills; ++kill) {
     const TemporaryFolder folder;
     save_sample(folder.path(), 1, 1);
-    const int rank = static_cast<int>(random() % kRanks);
-    const int number = static_cast<int>(random() % most);
-    comm::run_ranks_forked(kRanks,
-                           [&](const comm::Group& group) {
-                             save_until_killed(group, folder.path(), rank, number, *operations);
-                           },
-                           {.timeout = Seconds(20)});
+    Known known;
+    *known.published = 1;
+    const Kill when{.rank = static_cast<int>(random() % kRanks),
+                    .number = static_cast<int>(random() % most)};
+    comm::run_ranks_forked(
+        kRanks,
+        [&](const comm::Group& group) { save_until_killed(group, folder.path(), when, known); },
+        {.timeout = Seconds(20)});
     const std::int64_t step = restored_sample(folder.path());
-    ASSERT_THAT(step, AnyOf(1, 2, 3)) << "rank " << rank << ", operation " << number;
+    ASSERT_GE(step, *known.published) << "rank " << when.rank << ", operation " << when.number;
+    ASSERT_LE(step, 3);
     num_new += step > 1 ? 1 : 0;
     for (const std::string& name : folder.names()) {
       EXPECT_TRUE(name == ".lock" || name == "latest" || step_of_name(name)) << name;

@@ -75,8 +75,10 @@ TEST(Manifest, NoticesEveryChangedByte) {
 }
 
 TEST(Manifest, OfAnotherVersionSaysWhatToDo) {
-  const std::string text = error_of_change([](auto& json) { json["version"] = 2; });
-  EXPECT_THAT(text, HasSubstr("version 2, and this sheaf reads version 1"));
+  const std::string text = changed([](auto& json) { json["version"] = 2; });
+  EXPECT_THROW(static_cast<void>(parse_manifest(text)), UnknownVersion);
+  EXPECT_THAT(error_of([&] { static_cast<void>(parse_manifest(text)); }),
+              HasSubstr("version 2, and this sheaf reads version 1"));
 }
 
 TEST(Manifest, RefusesWhatDoesNotFitTogether) {
@@ -88,6 +90,8 @@ TEST(Manifest, RefusesWhatDoesNotFitTogether) {
               HasSubstr("plain name"));
   EXPECT_THAT(error_of_change([](auto& json) { json["files"][0]["name"] = "model.safetensors"; }),
               HasSubstr("twice"));
+  EXPECT_THAT(error_of_change([](auto& json) { json["tensors"].push_back(json["tensors"][0]); }),
+              HasSubstr("the tensor 'a' is there twice"));
   EXPECT_THAT(error_of_change([](auto& json) { json["files"][0]["hashed"] = 3; }),
               HasSubstr("config.json has 2 bytes"));
 }
@@ -110,6 +114,20 @@ TEST(Manifest, RefusesTensorsThatAreNotWhole) {
                 tensor["shape"] = {1LL << 40, 1LL << 40};
               }),
               HasSubstr("a shape that no tensor has"));
+}
+
+TEST(Manifest, RefusesPiecesThatAreTooLarge) {
+  Manifest manifest = small_manifest();
+  const std::int64_t most = kPieceBytes / 4;
+  const auto with_piece_of = [&](std::int64_t count) {
+    manifest.files[1].size = 80 + static_cast<std::uint64_t>(4 * count);
+    manifest.tensors[0].tensor.shape = {count};
+    manifest.tensors[0].pieces = {{0, count, 1}};
+    return format_manifest(manifest);
+  };
+  EXPECT_EQ(parse_manifest(with_piece_of(most)).tensors.size(), 1U);
+  EXPECT_THAT(error_of([&] { static_cast<void>(parse_manifest(with_piece_of(most + 1))); }),
+              HasSubstr("a piece of 1048577 elements"));
 }
 
 }  // namespace

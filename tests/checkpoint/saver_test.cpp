@@ -11,6 +11,7 @@
 #include "checkpoint/failing_disk.h"
 #include "checkpoint/part_writer.h"
 #include "checkpoint/sample_checkpoint.h"
+#include "sheaf/base/error.h"
 #include "sheaf/checkpoint/folder.h"
 #include "sheaf/checkpoint/weights.h"
 #include "sheaf/comm/run_ranks.h"
@@ -113,11 +114,33 @@ TEST(Saver, RefusesPartsThatTheContentsDoNotHave) {
   comm::run_ranks(1, [&](const comm::Group& group) {
     Saver saver(sample_options(folder.path(), group));
     const Contents contents = sample_contents(1);
-    saver.start(contents, {{"embedding", 0, at::zeros({3}, at::kDouble)}});
-    EXPECT_THAT(error_of([&] { static_cast<void>(saver.wait()); }),
+    const auto error_with = [&](const Part& part) {
+      return error_of([&] { saver.start(contents, {part}); });
+    };
+    EXPECT_THAT(error_with({"embedding", 0, at::zeros({3}, at::kDouble)}),
                 HasSubstr("'embedding' has 185 elements of type F32"));
-    saver.start(contents, {{"none", 0, at::zeros({3})}});
-    EXPECT_THAT(error_of([&] { static_cast<void>(saver.wait()); }), HasSubstr("no tensor 'none'"));
+    EXPECT_THAT(error_with({"none", 0, at::zeros({3})}), HasSubstr("no tensor 'none'"));
+    EXPECT_FALSE(saver.busy());
+  });
+  EXPECT_THAT(folder.names(), ElementsAre());
+}
+
+class NotContiguous : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Asynchronous, NotContiguous, ::testing::Bool());
+
+TEST_P(NotContiguous, PartsAreRefusedByAllRanks) {
+  const TemporaryFolder folder;
+  comm::run_ranks(2, [&](const comm::Group& group) {
+    SaverOptions options = sample_options(folder.path(), group);
+    options.asynchronous = GetParam();
+    Saver saver(options);
+    const Contents contents = sample_contents(1);
+    auto parts = sample_parts(contents, group.rank(), group.size());
+    // The same values, but every other element of a larger tensor.
+    at::Tensor& values = parts.front().values;
+    if (group.rank() == 1) values = at::stack({values, values}, 1).select(1, 0);
+    EXPECT_THROW(saver.start(contents, parts), UsageError);
+    EXPECT_FALSE(saver.busy());
   });
 }
 
@@ -196,13 +219,15 @@ TEST(AsynchronousSaver, EndsWithoutBeingWaitedFor) {
 
 TEST(Saver, TellsWhenACheckpointIsInItsPlace) {
   const TemporaryFolder folder;
-  std::atomic<int> told{0};
+  std::atomic<std::int64_t> told{0};
   comm::run_ranks(2, [&](const comm::Group& group) {
     SaverOptions options = sample_options(folder.path(), group);
-    options.published = [&] { told += fs::exists(folder.path("step-00000001")) ? 1 : 100; };
-    save_sample(options, 1);
+    options.published = [&](std::int64_t step) {
+      told += fs::exists(path_of_step(folder.path(), step)) ? step : 100;
+    };
+    save_sample(options, 7);
   });
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(told, 7);
 }
 
 }  // namespace

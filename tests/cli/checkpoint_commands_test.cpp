@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "checkpoint/future_manifest.h"
 #include "checkpoint/sample_checkpoint.h"
 #include "cli/program.h"
 #include "support/temporary_folder.h"
@@ -70,10 +71,38 @@ TEST_F(CheckpointCommands, InspectSpeaksJson) {
   EXPECT_EQ(pages[1]["run"]["note"], "a run");
 }
 
+TEST_F(CheckpointCommands, InspectListsTensorsOfARunAndInJson) {
+  EXPECT_EQ(run({"inspect", folder_.path(), "--tensors"}), 0) << err_;
+  EXPECT_THAT(out_, ContainsRegex("step-00000001\n(.*\n)*embedding(.*\n)*.*step-00000002\n"));
+  EXPECT_EQ(run({"inspect", folder_.path("latest"), "--tensors", "--json"}), 0) << err_;
+  const json tensors = json::parse(out_)[0]["tensor_list"];
+  ASSERT_EQ(tensors.size(), 8U);
+  EXPECT_EQ(tensors[0]["name"], "embedding");
+}
+
+TEST_F(CheckpointCommands, NoticeARenamedCheckpoint) {
+  fs::rename(folder_.path("step-00000001"), folder_.path("step-00000007"));
+  EXPECT_EQ(run({"verify", folder_.path()}), 1);
+  EXPECT_THAT(out_, HasSubstr("step-00000007: it was saved at step 1"));
+  EXPECT_EQ(run({"prune", folder_.path()}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("damaged, left as it is"));
+  EXPECT_TRUE(fs::exists(folder_.path("step-00000002")));
+}
+
+TEST_F(CheckpointCommands, LeaveALaterVersionAlone) {
+  const std::string manifest = "step-00000001/manifest.json";
+  folder_.write(manifest, testing::future_manifest(folder_.read(manifest)));
+  EXPECT_EQ(run({"verify", folder_.path()}), 1);
+  EXPECT_THAT(out_,
+              HasSubstr("problem: " + folder_.path(manifest) + ": a checkpoint of version 2"));
+  EXPECT_EQ(run({"prune", folder_.path()}), 0) << err_;
+  EXPECT_TRUE(fs::exists(folder_.path("step-00000001")));
+}
+
 TEST_F(CheckpointCommands, InspectNamesADamagedOne) {
   fs::remove(folder_.path("step-00000001/config.json"));
   EXPECT_EQ(run({"inspect", folder_.path()}), 0);
-  EXPECT_THAT(out_, HasSubstr("damaged: "));
+  EXPECT_THAT(out_, HasSubstr("problem: "));
   EXPECT_THAT(out_, HasSubstr("step-00000001/config.json: the file is missing"));
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/run_command.h"
+#include "support/temporary_folder.h"
 
 namespace sheaf::cli {
 namespace {
@@ -54,6 +55,18 @@ TEST(MemoryCommand, MeasuresRunsWithoutAPrediction) {
   const CommandResult result = memory({"--shard.min_parameters=1000"});
   EXPECT_EQ(result.exit_code, 0) << describe(result);
   EXPECT_THAT(result.out, HasSubstr("there is no prediction for such a run"));
+}
+
+TEST(MemoryCommand, LeavesCheckpointsAndTracesAlone) {
+  const testing::TemporaryFolder folder;
+  const CommandResult result = memory({"--checkpoint.dir=" + folder.path("saved"),
+                                       "--checkpoint.every=1",
+                                       "--checkpoint.keep_best=true",
+                                       "--train.evaluate_every=1",
+                                       "--profile.steps=1:2",
+                                       "--log.dir=" + folder.path("log")});
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_THAT(folder.names(), ::testing::IsEmpty());
 }
 
 TEST(MemoryCommand, RefusesASnapshotOfTheCpu) {

@@ -1,6 +1,6 @@
 """Other programs' view of a checkpoint: checkpoint_peer.py CHECKPOINT EXPORTS
 
-Loads the checkpoint's folder with transformers and with torch.distributed.checkpoint (its reader of
+Loads the checkpoint's folder with transformers, its tokenizer of bytes as well, and with torch.distributed.checkpoint (its reader of
 Hugging Face's folders), and what was exported to EXPORTS: model.safetensors, model.pt, all.pt (files
 of torch.load) and dcp (a folder of torch.distributed.checkpoint). Every tensor is compared, bit for
 bit, with what the package safetensors reads from the checkpoint's own files. Prints one JSON object
@@ -16,7 +16,7 @@ import warnings
 import torch
 import torch.distributed.checkpoint as dcp
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 warnings.filterwarnings("ignore")
 
@@ -44,6 +44,17 @@ def read_dcp(reader, expected):
     return state
 
 
+def tokens(checkpoint):
+    text = "Once upon a time, in a füture."
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    ids = tokenizer(text)["input_ids"]
+    if ids != list(text.encode()):
+        sys.exit(f"the tokenizer: other tokens than the text's bytes: {ids}")
+    if tokenizer.decode(ids) != text:
+        sys.exit(f"the tokenizer: {tokenizer.decode(ids)}")
+    return len(ids)
+
+
 def main():
     checkpoint, exports = sys.argv[1], sys.argv[2]
     weights = files(checkpoint, "model")
@@ -52,6 +63,7 @@ def main():
     loaded = {name: tensor for name, tensor in model.state_dict().items() if name in weights}
     at = lambda name: os.path.join(exports, name)
     counts = {
+        "tokens": tokens(checkpoint),
         "transformers": same("transformers", loaded, weights),
         "safetensors": same("safetensors", load_file(at("model.safetensors")), weights),
         "torch": same("torch.load", torch.load(at("model.pt"), weights_only=True), weights),

@@ -13,6 +13,7 @@
 #include "sheaf/module/forward.h"
 #include "sheaf/optim/adamw.h"
 #include "support/on_ranks.h"
+#include "support/same_tensors.h"
 #include "support/temporary_folder.h"
 #include "train/saved_tensors.h"
 
@@ -133,19 +134,6 @@ Outcome go_on(const Task& task, const Cut& cut, const std::string& from) {
   return outcome;
 }
 
-void require_same_tensors(const std::string& actual, const std::string& expected) {
-  const checkpoint::Reader a(actual + "/latest");
-  const checkpoint::Reader b(expected + "/latest");
-  require(a.manifest().tensors.size() == b.manifest().tensors.size(), "another number of tensors");
-  for (const auto& [tensor, file, offset, pieces] : b.manifest().tensors) {
-    const at::Tensor got = at::empty({tensor.numel()}, tensor.dtype);
-    const at::Tensor wanted = at::empty({tensor.numel()}, tensor.dtype);
-    a.read(tensor.name, 0, got);
-    b.read(tensor.name, 0, wanted);
-    require_equal(got, wanted, tensor.name);
-  }
-}
-
 class Reshard : public ::testing::TestWithParam<Task> {};
 INSTANTIATE_TEST_SUITE_P(Models,
                          Reshard,
@@ -163,7 +151,7 @@ TEST_P(Reshard, EveryPairOfStrategiesAndRanksGoesOnAlike) {
     const std::string second = folder.path(from.name());
     std::filesystem::create_directories(second);
     pass_on(GetParam(), from, first, second);
-    require_same_tensors(second, first);
+    require_same_tensors(second + "/latest", first + "/latest");
     for (const Cut& to : cuts()) {
       require_same_bits(go_on(GetParam(), to, second),
                         references.at(to.name()),

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "sheaf/base/options.h"
@@ -27,11 +28,15 @@ constexpr auto enum_names(ExportPart) {
   return std::array{EnumName{"model", ExportPart::model}, EnumName{"all", ExportPart::all}};
 }
 
+class Disk;
+
 struct ExportOptions {
   /// File or folder to write; must not be there.
   std::string to;
   ExportFormat format = ExportFormat::safetensors;
   ExportPart part = ExportPart::model;
+  /// Null: the real one. Files of safetensors always go to that.
+  std::shared_ptr<Disk> disk = nullptr;
 };
 
 struct Exported {

@@ -13,6 +13,9 @@ namespace sheaf::checkpoint {
 inline constexpr std::string_view kManifestName = "manifest.json";
 /// The version of the format that this program writes, and the only one that it reads.
 inline constexpr int kManifestVersion = 1;
+/// Hashed and written at a time, so the least that a reader reads to check what it needs, and the
+/// most that it has to hold.
+inline constexpr std::int64_t kPieceBytes = 4 << 20;
 
 /// Elements of a flattened tensor that one rank wrote at once, and the XXH3 of their bytes.
 struct Piece {
@@ -61,7 +64,7 @@ struct Manifest {
 [[nodiscard]] std::string format_manifest(const Manifest& manifest);
 
 /// Reads the text of a manifest and checks that it fits together: files, places, pieces. Throws
-/// Damaged that says what is wrong, without the file's name.
+/// Damaged that says what is wrong, and UnknownVersion, both without the file's name.
 [[nodiscard]] Manifest parse_manifest(std::string_view text);
 
 }  // namespace sheaf::checkpoint

@@ -17,7 +17,7 @@ namespace sheaf::checkpoint {
 class Reader {
  public:
   /// Reads the manifest and checks all but the values: that every file is there with its size and
-  /// its header, and no other file. Throws Damaged that names the file, IoError.
+  /// its header, and no other file. Throws Damaged that names the file, UnknownVersion, IoError.
   explicit Reader(const std::string& folder);
   ~Reader();
   Reader(Reader&&) noexcept;
@@ -41,5 +41,9 @@ class Reader {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Opens a checkpoint as its constructor does; where the folder has the name of a step, that step
+/// must be the one it was saved at, because a folder may have been renamed. Throws Damaged if not.
+[[nodiscard]] Reader open_step(const std::string& path);
 
 }  // namespace sheaf::checkpoint

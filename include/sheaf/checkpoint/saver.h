@@ -52,11 +52,11 @@ struct SaverOptions {
   comm::Group group;
   /// Whether threads of its own copy the values and write them.
   bool asynchronous = false;
-  /// Tensors are spread over as many files as there are ranks, but not over smaller ones.
+  /// Tensors are spread over about as many files as there are ranks, but not over smaller ones.
   Bytes smallest_file = mebibytes(16);
-  /// Called on rank 0, perhaps by another thread, when a checkpoint is in its place. Must not
-  /// throw.
-  std::function<void()> published = nullptr;
+  /// Called on rank 0 with the step, perhaps by another thread, when a checkpoint is in its place.
+  /// Must not throw.
+  std::function<void(std::int64_t)> published = nullptr;
   /// Null: the real one.
   std::shared_ptr<Disk> disk = nullptr;
 };
@@ -84,7 +84,8 @@ class Saver {
   Saver& operator=(const Saver&) = delete;
 
   [[nodiscard]] bool busy() const;
-  /// Begins to save. The parts may change again after secure(). Throws as wait() does.
+  /// Begins to save. The parts may change again after secure(). Throws as wait() does, and
+  /// UsageError for a part that the contents have no place for.
   void start(Contents contents, const std::vector<Part>& parts);
   /// Returns when this rank's values have been copied, or else written; so there is time to compute
   /// with them after start(). Every rank may call it for itself.

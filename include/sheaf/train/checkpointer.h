@@ -35,11 +35,14 @@ class Checkpointer {
   /// Puts the newest saved state into `state` and returns true; false where there is none. Called
   /// once, before the first step.
   [[nodiscard]] virtual bool restore(TrainingState& state) = 0;
-  /// A step is over; saves if it is time. `last` marks the end of the run, also an early one.
+  /// A step is over; saves if it is time. `last` marks the end of the run, also an early one: what
+  /// cannot be saved then is thrown, by all ranks alike.
   virtual void step_done(const TrainingState& state, bool last) = 0;
   /// The optimizer is about to change what the last step_done() was given; what is still needed of
   /// it must be copied before this returns.
   virtual void before_update() {}
+  /// Ends a save that is under way, where the run cannot go on; never fails because of the disk.
+  virtual void finish() {}
 };
 
 }  // namespace sheaf::train

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "sheaf/base/error.h"
 #include "sheaf/comm/group.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/model.h"
@@ -17,6 +18,15 @@
 #include "sheaf/train/phase_clock.h"
 
 namespace sheaf::train {
+
+/// A loss or a norm of all ranks is not finite, so all of them throw this at the same step.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+  [[nodiscard]] std::exception_ptr with_prefix(const std::string& prefix) const override {
+    return std::make_exception_ptr(Diverged(prefix + what()));
+  }
+};
 
 /// What a step works on.
 struct StepParts {

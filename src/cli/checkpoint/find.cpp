@@ -21,8 +21,8 @@ bool is_checkpoint(const fs::path& path) {
 }  // namespace
 
 std::vector<std::string> find_checkpoints(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw UsageError("there is no folder " + path);
+  std::error_code error;
+  if (!fs::exists(path, error) && !error) throw UsageError("there is no folder " + path);
   if (is_checkpoint(path)) return {path};
   std::vector<std::string> paths;
   for (const std::int64_t step : checkpoint::steps_in(path)) {
