@@ -1,6 +1,6 @@
 // What does it cost to account for every step?
 //
-//   build/bench/accounting [pairs [steps]]     30 pairs of runs of 25 steps
+//   build/bench/accounting [--pairs 30] [--steps 25]
 //
 // First what one event costs, and how many a step has. Then whole runs of two processes, in pairs
 // with accounting on and off, whose order alternates: how much longer does a step take with it? The
@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <vector>
 
+#include "cli/option_set.h"
 #include "median.h"
 #include "outcomes.h"
 #include "sheaf/base/recorder.h"
@@ -180,9 +180,19 @@ void show_pairs(const Group& group, int pairs, std::int64_t steps) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const int pairs = argc > 1 ? std::max(10, std::atoi(argv[1])) : 30;
-  const std::int64_t steps = argc > 2 ? std::max(8, std::atoi(argv[2])) : 25;
+int main(int argc, char** argv) try {
+  int pairs = 30;
+  std::int64_t steps = 25;
+  sheaf::cli::OptionSet set;
+  set.value("pairs", pairs, "pairs of runs", sheaf::at_least(2));
+  set.value("steps", steps, "steps of a run", sheaf::at_least(8));
+  if (set.parse(std::vector<std::string>(argv + 1, argv + argc)) == sheaf::cli::Request::help) {
+    std::cout << set.help("bench", "tell what it costs to account for every step");
+    return 0;
+  }
   const auto body = [&](const Group& group) { show_pairs(group, pairs, steps); };
   return sheaf::bench::all_went_well(sheaf::comm::run_ranks_forked(kRanks, body)) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << argv[0] << ": " << error.what() << "\n";
+  return 1;
 }

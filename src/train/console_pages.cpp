@@ -48,7 +48,7 @@ std::string ranks_text(const RunInfo& info) {
 
 std::string peak_text(const RunInfo& info) {
   if (info.peak_flops_per_device > 0) {
-    const std::string each = info.ranks > 1 ? " per device" : "";
+    const std::string each = info.devices > 1 ? " per device" : "";
     return fmt::format("{}{} ({})", flops_text(info.peak_flops_per_device), each, info.peak_source);
   }
   return info.peak_source.empty() ? "unknown" : "unknown (" + info.peak_source + ")";
@@ -92,7 +92,7 @@ void add_speeds(Table& table, const RunInfo& info, const Progress& progress) {
                        rate_text(progress.items_per_second),
                        info.item_name,
                        rate_text(progress.items_per_second_per_device),
-                       count_text(info.ranks, "device")));
+                       count_text(info.devices, "device")));
   const double rate = progress.steps_per_second;
   const Seconds each(rate > 0 ? 1 / rate : 0);
   add_fact(
@@ -131,7 +131,7 @@ std::string cost_text(const RunInfo& info, const Progress& progress) {
   return fmt::format("{:.2f} for {} of {}",
                      *progress.cost,
                      to_string(progress.elapsed),
-                     count_text(info.ranks, "device"));
+                     count_text(info.devices, "device"));
 }
 
 struct MemoryColumn {

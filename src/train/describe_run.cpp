@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "arithmetic_of.h"
 #include "assembly.h"
+#include "comm/devices.h"
+#include "comm/texts.h"
 #include "model_source.h"
 #include "sheaf/memory/limit.h"
 #include "sheaf/sharding/strategy.h"
@@ -27,6 +30,13 @@ PeakFlops peak_of(const RunOptions& options, const Assembly& parts) {
       .wait();
   peak.flops = mean.item<double>();
   return peak;
+}
+
+/// Ranks on CPUs have cores of their own; of GPUs each counts once, however many ranks share it.
+int count_devices(const comm::Group& world, at::Device device) {
+  if (device.is_cpu()) return world.size();
+  const auto gpus = comm::gather_texts(world, comm::identity_of_gpu(device.index()));
+  return static_cast<int>(std::set(gpus.begin(), gpus.end()).size());
 }
 
 /// What the first step will have made: the optimizer's states are not there yet, nor, on a GPU,
@@ -70,6 +80,7 @@ RunInfo describe_run(const RunOptions& options, const Assembly& parts) {
           .parameters = cost.parameters,
           .flops_per_item = cost.rule_flops,
           .ranks = world.size(),
+          .devices = count_devices(world, parts.device),
           .strategy = to_string(sharding::parse_strategy(options.shard.stage)),
           .backend = std::string(world.backend()),
           .device = device_name(parts.device),

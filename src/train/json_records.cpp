@@ -142,7 +142,7 @@ double items_per_second_of(const StepRecord& step) {
 }
 
 std::optional<double> mfu_of(const RunInfo& info, const StepRecord& step) {
-  const double peak = info.peak_flops_per_device * info.ranks;
+  const double peak = info.peak_flops_per_device * info.devices;
   if (peak <= 0) return std::nullopt;
   return items_per_second_of(step) * info.flops_per_item / peak;
 }
@@ -158,6 +158,7 @@ std::string start_line(const RunInfo& info, const std::string& time) {
                {"parameters", info.parameters},
                {"flops_per_item", info.flops_per_item},
                {"ranks", info.ranks},
+               {"devices", info.devices},
                {"strategy", info.strategy},
                {"backend", info.backend},
                {"device", info.device},

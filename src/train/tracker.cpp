@@ -56,9 +56,9 @@ Progress Tracker::progress() const {
   progress.counted_steps = from.steps;
   progress.steps_per_second = per_second(from.steps, from.time);
   progress.items_per_second = per_second(from.items, from.time);
-  progress.items_per_second_per_device = progress.items_per_second / info_.ranks;
+  progress.items_per_second_per_device = progress.items_per_second / info_.devices;
   progress.achieved_flops = progress.items_per_second * info_.flops_per_item;
-  progress.peak_flops = info_.peak_flops_per_device * info_.ranks;
+  progress.peak_flops = info_.peak_flops_per_device * info_.devices;
   if (progress.peak_flops > 0) progress.mfu = progress.achieved_flops / progress.peak_flops;
   progress.elapsed = all_.time + pauses_;
   const std::int64_t left = info_.steps - info_.first_step - all_.steps;
@@ -67,7 +67,7 @@ Progress Tracker::progress() const {
   }
   if (options_.price_per_hour > 0) {
     const double hours = progress.elapsed.count() / kSecondsPerHour;
-    progress.cost = hours * info_.ranks * options_.price_per_hour;
+    progress.cost = hours * info_.devices * options_.price_per_hour;
   }
   return progress;
 }

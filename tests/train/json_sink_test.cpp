@@ -48,6 +48,7 @@ TEST_F(JsonSink, StartsWithTheRun) {
   EXPECT_EQ(line["model"], "gpt2");
   EXPECT_EQ(line["parameters"], 124'439'808);
   EXPECT_EQ(line["ranks"], 4);
+  EXPECT_EQ(line["devices"], 4);
   EXPECT_EQ(line["planned_memory"]["gradients"], 1 << 20);
   EXPECT_EQ(line["peak_flops_per_device"], 1e12);
   EXPECT_THAT(line["time"].get<std::string>(), ::testing::EndsWith("Z"));

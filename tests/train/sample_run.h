@@ -18,6 +18,7 @@ namespace sheaf::testing {
           .parameters = 124'439'808,
           .flops_per_item = 1000,
           .ranks = 4,
+          .devices = 4,
           .strategy = "zero3",
           .backend = "nccl",
           .device = "cuda",

@@ -12,7 +12,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 RunInfo info_of(std::int64_t steps) {
-  return {.flops_per_item = 1e6, .ranks = 2, .steps = steps, .peak_flops_per_device = 250e6};
+  return {.flops_per_item = 1e6,
+          .ranks = 2,
+          .devices = 2,
+          .steps = steps,
+          .peak_flops_per_device = 250e6};
 }
 
 StepRecord step_of(Seconds time, std::int64_t items = 100) {
@@ -39,6 +43,15 @@ TEST(Tracker, ComparesWithThePeakOfAllDevices) {
   EXPECT_DOUBLE_EQ(progress.achieved_flops, 200e6);
   EXPECT_DOUBLE_EQ(progress.peak_flops, 500e6);
   EXPECT_DOUBLE_EQ(progress.mfu.value(), 0.4);
+}
+
+TEST(Tracker, TakesAGpuThatRanksShareForOne) {
+  RunInfo info = info_of(100);
+  info.devices = 1;
+  const auto progress = tracked(info, {8, 8, 0.5, 0.5}).progress();
+  EXPECT_DOUBLE_EQ(progress.items_per_second_per_device, 200);
+  EXPECT_DOUBLE_EQ(progress.mfu.value(), 0.8);
+  EXPECT_DOUBLE_EQ(progress.cost.value(), 17 * 36 / 3600.0);
 }
 
 TEST(Tracker, HasNoMfuWithoutAPeak) {

@@ -71,6 +71,8 @@ struct RunInfo {
   std::int64_t parameters = 0;
   double flops_per_item = 0;
   int ranks = 1;
+  /// What computes: a rank's share of the cores each, or GPUs, of which ranks may share one.
+  int devices = 1;
   std::string strategy;
   std::string backend;
   std::string device;
