@@ -19,6 +19,8 @@ std::int64_t room_for(const Part& part) {
 /// Within the host by this thread alone: threads of a pool would wait for one another wherever
 /// other ranks use the cores.
 void copy_values(const at::Tensor& values, const at::Tensor& room) {
+  // An empty one has no address, and memcpy wants one all the same.
+  if (values.numel() == 0) return;
   if (values.is_cpu()) {
     std::memcpy(room.mutable_data_ptr(), values.const_data_ptr(), values.nbytes());
   } else {
