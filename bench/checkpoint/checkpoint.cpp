@@ -44,7 +44,10 @@ struct Options {
 struct Times {
   std::vector<double> save;
   std::vector<double> load;
+  /// What training waits for an asynchronous save.
   std::vector<double> stall;
+  /// By how much the passes beside it take longer, since they share cores and memory with it.
+  std::vector<double> slowing;
   std::int64_t save_growth = 0;
   std::int64_t load_growth = 0;
 };
@@ -145,28 +148,40 @@ void measure_save(const std::string& folder, const comm::Group& group, State& st
   fs::remove_all(path);
 }
 
-/// Stands for forward and backward passes, which come between a save and the next change of
-/// weights.
-void compute(const at::Tensor& matrix) {
-  for (int i = 0; i < 20; ++i) static_cast<void>(matrix.mm(matrix));
-}
+/// Products that stand for the passes between a save and the next change of weights: as much work
+/// as a model of this size has with 512 tokens, of which a third of the state are the weights.
+class Passes {
+ public:
+  explicit Passes(const Options& options)
+      : count_(6 * kTokens * (options.mebibytes << 20) / 4 / 3 / kWork + 1) {}
 
-/// What a step takes longer for an asynchronous save: waiting, and sharing cores and memory.
+  void run() const {
+    for (std::int64_t i = 0; i < count_; ++i) static_cast<void>(matrix_.mm(matrix_));
+  }
+
+ private:
+  static constexpr std::int64_t kTokens = 512;
+  static constexpr std::int64_t kWidth = 1024;
+  static constexpr std::int64_t kWork = 2 * kWidth * kWidth * kWidth;
+
+  std::int64_t count_;
+  at::Tensor matrix_ = at::randn({kWidth, kWidth});
+};
+
 void measure_stall(const std::string& folder,
                    const comm::Group& group,
                    const State& state,
-                   int repetitions,
+                   const Options& options,
                    Times& times) {
   checkpoint::Saver saver({.folder = folder, .group = group, .asynchronous = true});
-  const at::Tensor matrix = at::randn({1024, 1024});
-  for (int i = 0; i < repetitions; ++i) {
-    const double alone = seconds([&] { compute(matrix); });
-    const double saving = seconds([&] {
-      saver.start(state.contents, state.parts);
-      compute(matrix);
-      saver.secure();
-    });
-    times.stall.push_back(std::max(0.0, saving - alone));
+  const Passes passes(options);
+  for (int i = 0; i < options.repetitions; ++i) {
+    const double alone = seconds([&] { passes.run(); });
+    const double starting = seconds([&] { saver.start(state.contents, state.parts); });
+    const double beside = seconds([&] { passes.run(); });
+    const double securing = seconds([&] { saver.secure(); });
+    times.stall.push_back(starting + securing);
+    times.slowing.push_back(std::max(0.0, beside - alone));
     static_cast<void>(saver.wait());
     fs::remove_all(checkpoint::path_of_step(folder, state.contents.step));
   }
@@ -192,6 +207,7 @@ Times run_peer(const Options& options, const std::string& folder) {
   return {.save = json["save"],
           .load = json["load"],
           .stall = json["stall"],
+          .slowing = {},
           .save_growth = json["save_growth"],
           .load_growth = json["load_growth"]};
 }
@@ -199,13 +215,17 @@ Times run_peer(const Options& options, const std::string& folder) {
 void print(const std::string& name, const Times& times, const Options& options) {
   const auto size = static_cast<double>(options.mebibytes);
   const auto growth = [](std::int64_t bytes) { return fmt::format("{:.0f}", bytes / 1048576.0); };
-  fmt::print("| {} | {:.2f} | {:.0f} | {:.2f} | {:.0f} | {} | {} | {} |\n",
+  const auto thousandths = [](const std::vector<double>& values) {
+    return values.empty() ? "-" : fmt::format("{:.3f}", median(values));
+  };
+  fmt::print("| {} | {:.2f} | {:.0f} | {:.2f} | {:.0f} | {} | {} | {} | {} |\n",
              name,
              median(times.save),
              size / median(times.save),
              median(times.load),
              size / median(times.load),
-             times.stall.empty() ? "-" : fmt::format("{:.3f}", median(times.stall)),
+             thousandths(times.stall),
+             thousandths(times.slowing),
              times.stall.empty() ? "-" : growth(times.save_growth),
              times.stall.empty() ? "-" : growth(times.load_growth));
 }
@@ -227,7 +247,7 @@ void run(const Options& options) {
       measure_disk(root + "/disk", bytes, disk);
       measure_save(folder, group, state, ours);
     }
-    measure_stall(folder, group, state, options.repetitions, ours);
+    measure_stall(folder, group, state, options, ours);
   });
   for (auto* times : {&disk.save, &disk.load, &ours.save, &ours.load}) times->erase(times->begin());
   const Times theirs = run_peer(options, root + "/dcp");
@@ -237,8 +257,9 @@ void run(const Options& options) {
              options.tensors,
              options.repetitions);
   fmt::print(
-      "| | save s | MiB/s | load s | MiB/s | stall s | save grows MiB | load grows MiB |\n"
-      "|---|---|---|---|---|---|---|---|\n");
+      "| | save s | MiB/s | load s | MiB/s | stall s | slows s | save grows MiB | load grows MiB "
+      "|\n"
+      "|---|---|---|---|---|---|---|---|---|\n");
   print("the disk itself", disk, options);
   print("sheaf", ours, options);
   print("PyTorch DCP", theirs, options);

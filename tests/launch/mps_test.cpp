@@ -94,8 +94,11 @@ TEST_F(MpsTest, LeavesNothingInATemporaryFolder) {
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(pipe).parent_path()));
 }
 
+// After both have signed in: the launcher ends the other rank as soon as one has failed.
 TEST_F(MpsTest, EndsWhenARankFails) {
-  EXPECT_EQ(run_launcher(ranks("exit 3")).code, 3);
+  const auto failing =
+      ranks("until [ -e $SIGN_IN/0 -a -e $SIGN_IN/1 ]; do sleep 0.01; done; exit 3");
+  EXPECT_EQ(run_launcher(failing).code, 3);
   EXPECT_TRUE(daemon_is_gone());
 }
 
