@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "cli/option_set.h"
 #include "median.h"
 #include "outcomes.h"
+#include "run_program.h"
 #include "sheaf/base/recorder.h"
 #include "sheaf/comm/run_ranks.h"
 #include "sheaf/profile/account.h"
@@ -180,19 +180,16 @@ void show_pairs(const Group& group, int pairs, std::int64_t steps) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   int pairs = 30;
   std::int64_t steps = 25;
-  sheaf::cli::OptionSet set;
-  set.value("pairs", pairs, "pairs of runs", sheaf::at_least(2));
-  set.value("steps", steps, "steps of a run", sheaf::at_least(8));
-  if (set.parse(std::vector<std::string>(argv + 1, argv + argc)) == sheaf::cli::Request::help) {
-    std::cout << set.help("bench", "tell what it costs to account for every step");
-    return 0;
-  }
-  const auto body = [&](const Group& group) { show_pairs(group, pairs, steps); };
-  return sheaf::bench::all_went_well(sheaf::comm::run_ranks_forked(kRanks, body)) ? 0 : 1;
-} catch (const std::exception& error) {
-  std::cerr << argv[0] << ": " << error.what() << "\n";
-  return 1;
+  const auto declare = [&](sheaf::cli::OptionSet& set) {
+    set.value("pairs", pairs, "pairs of runs", sheaf::at_least(2));
+    set.value("steps", steps, "steps of a run", sheaf::at_least(8));
+  };
+  return sheaf::bench::run_program(
+      argc, argv, "tell what it costs to account for every step", declare, [&] {
+        const auto body = [&](const Group& group) { show_pairs(group, pairs, steps); };
+        return sheaf::bench::all_went_well(sheaf::comm::run_ranks_forked(kRanks, body)) ? 0 : 1;
+      });
 }

@@ -10,14 +10,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "checkpoint/disk.h"
 #include "checkpoint/part_writer.h"
-#include "cli/option_set.h"
 #include "median.h"
+#include "run_program.h"
 #include "sheaf/base/error.h"
 #include "sheaf/checkpoint/folder.h"
 #include "sheaf/checkpoint/reader.h"
@@ -272,22 +271,19 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace sheaf::bench
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   sheaf::bench::Options options;
-  sheaf::cli::OptionSet set;
-  set.value("folder", options.folder, "where to write; empty: the temporary folder");
-  set.value("python", options.python, "the interpreter that has torch");
-  set.value("peer", options.peer, "the other side");
-  set.value("mebibytes", options.mebibytes, "size of the state", sheaf::at_least(1));
-  set.value("tensors", options.tensors, "number of tensors", sheaf::at_least(1));
-  set.value("repetitions", options.repetitions, "runs of each side", sheaf::at_least(1));
-  if (set.parse(std::vector<std::string>(argv + 1, argv + argc)) == sheaf::cli::Request::help) {
-    std::cout << set.help("bench", "save and load checkpoints beside PyTorch");
-    return 0;
-  }
-  sheaf::bench::run(options);
-  return 0;
-} catch (const std::exception& error) {
-  std::cerr << argv[0] << ": " << error.what() << "\n";
-  return 1;
+  const auto declare = [&](sheaf::cli::OptionSet& set) {
+    set.value("folder", options.folder, "where to write; empty: the temporary folder");
+    set.value("python", options.python, "the interpreter that has torch");
+    set.value("peer", options.peer, "the other side");
+    set.value("mebibytes", options.mebibytes, "size of the state", sheaf::at_least(1));
+    set.value("tensors", options.tensors, "number of tensors", sheaf::at_least(1));
+    set.value("repetitions", options.repetitions, "runs of each side", sheaf::at_least(1));
+  };
+  return sheaf::bench::run_program(
+      argc, argv, "save and load checkpoints beside PyTorch", declare, [&] {
+        sheaf::bench::run(options);
+        return 0;
+      });
 }

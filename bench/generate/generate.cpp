@@ -18,8 +18,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/option_set.h"
 #include "median.h"
+#include "run_program.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/table.h"
 #include "sheaf/hub/folder_writer.h"
@@ -166,29 +166,22 @@ int run(const Options& options) {
   return is_same ? 0 : 1;
 }
 
-int main_with(std::vector<std::string> arguments) {
-  Options options;
-  cli::OptionSet set;
-  set.value("preset", options.preset, "model");
-  set.value("python", options.python, "Python with transformers");
-  set.value("peer", options.peer, "its program");
-  set.value("prompt-tokens", options.prompt_tokens, "tokens of a prompt", at_least(1));
-  set.value("tokens", options.tokens, "new tokens", at_least(2));
-  set.value("batch", options.batch, "texts together", at_least(1));
-  set.value("repetitions", options.repetitions, "runs", at_least(1));
-  if (set.parse(arguments) == cli::Request::help) {
-    std::cout << set.help("bench generate", "tokens per second beside transformers");
-    return 0;
-  }
-  return run(options);
-}
-
 }  // namespace
 }  // namespace sheaf::bench
 
-int main(int argc, char** argv) try {
-  return sheaf::bench::main_with({argv + 1, argv + argc});
-} catch (const std::exception& error) {
-  std::cerr << "generate: " << error.what() << "\n";
-  return 1;
+int main(int argc, char** argv) {
+  sheaf::bench::Options options;
+  const auto declare = [&](sheaf::cli::OptionSet& set) {
+    set.value("preset", options.preset, "model");
+    set.value("python", options.python, "Python with transformers");
+    set.value("peer", options.peer, "its program");
+    set.value("prompt-tokens", options.prompt_tokens, "tokens of a prompt", sheaf::at_least(1));
+    set.value("tokens", options.tokens, "new tokens", sheaf::at_least(2));
+    set.value("batch", options.batch, "texts together", sheaf::at_least(1));
+    set.value("repetitions", options.repetitions, "runs", sheaf::at_least(1));
+  };
+  return sheaf::bench::run_program(
+      argc, argv, "tokens per second beside transformers", declare, [&] {
+        return sheaf::bench::run(options);
+      });
 }

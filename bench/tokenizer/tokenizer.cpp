@@ -10,8 +10,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/option_set.h"
 #include "median.h"
+#include "run_program.h"
 #include "sheaf/base/error.h"
 #include "sheaf/data/embedded_corpus.h"
 #include "sheaf/data/pack.h"
@@ -170,21 +170,18 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace sheaf::bench
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   sheaf::bench::Options options;
-  sheaf::cli::OptionSet set;
-  set.value("tokenizer", options.tokenizer, "folder with vocab.json and merges.txt");
-  set.value("python", options.python, "the interpreter that has tokenizers");
-  set.value("peer", options.peer, "the other side");
-  set.value("repetitions", options.repetitions, "runs of each side", sheaf::at_least(1));
-  set.value("copies", options.copies, "copies of the text that are packed", sheaf::at_least(1));
-  if (set.parse(std::vector<std::string>(argv + 1, argv + argc)) == sheaf::cli::Request::help) {
-    std::cout << set.help("bench", "turn text into tokens beside tokenizers");
-    return 0;
-  }
-  sheaf::bench::run(options);
-  return 0;
-} catch (const std::exception& error) {
-  std::cerr << argv[0] << ": " << error.what() << "\n";
-  return 1;
+  const auto declare = [&](sheaf::cli::OptionSet& set) {
+    set.value("tokenizer", options.tokenizer, "folder with vocab.json and merges.txt");
+    set.value("python", options.python, "the interpreter that has tokenizers");
+    set.value("peer", options.peer, "the other side");
+    set.value("repetitions", options.repetitions, "runs of each side", sheaf::at_least(1));
+    set.value("copies", options.copies, "copies of the text that are packed", sheaf::at_least(1));
+  };
+  return sheaf::bench::run_program(
+      argc, argv, "turn text into tokens beside tokenizers", declare, [&] {
+        sheaf::bench::run(options);
+        return 0;
+      });
 }

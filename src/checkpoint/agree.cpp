@@ -1,13 +1,12 @@
 #include "sheaf/checkpoint/agree.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "comm/texts.h"
 #include "sheaf/base/error.h"
 #include "sheaf/checkpoint/damaged.h"
 
@@ -88,28 +87,12 @@ void agree(const comm::Group& group, const std::exception_ptr& error) {
   const auto worst = std::ranges::max_element(kinds);
   if (*worst == static_cast<std::int64_t>(Kind::none)) return;
   const int rank = static_cast<int>(worst - kinds.begin());
-  const std::string text = broadcast_text(group, own.text, rank);
+  const std::string text = comm::broadcast_text(group, own.text, rank);
   raise({static_cast<Kind>(*worst), fmt::format("rank {}: {}", rank, text)});
 }
 
 void together(const comm::Group& group, const std::function<void()>& work) {
   agree(group, attempt(work));
-}
-
-std::string broadcast_text(const comm::Group& group, const std::string& text, int root) {
-  if (group.size() == 1) return text;
-  const auto on_device = at::TensorOptions(group.device());
-  const at::Tensor size = at::empty({1}, on_device.dtype(at::kLong));
-  size.fill_(static_cast<std::int64_t>(text.size()));
-  group.broadcast(size, root, {.purpose = comm::Purpose::control}).wait();
-  const auto length = size.item<std::int64_t>();
-  if (length == 0) return "";
-  at::Tensor bytes = at::zeros({length}, at::kByte);
-  if (group.rank() == root) std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
-  bytes = bytes.to(group.device());
-  group.broadcast(bytes, root, {.purpose = comm::Purpose::control}).wait();
-  const at::Tensor back = bytes.cpu();
-  return {static_cast<const char*>(back.const_data_ptr()), static_cast<std::size_t>(length)};
 }
 
 }  // namespace sheaf::checkpoint

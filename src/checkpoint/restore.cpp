@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/disk.h"
+#include "comm/texts.h"
 #include "sheaf/base/log.h"
 #include "sheaf/checkpoint/agree.h"
 #include "sheaf/checkpoint/damaged.h"
@@ -21,7 +22,7 @@ std::vector<std::int64_t> agreed_steps(const std::string& folder, const comm::Gr
   together(group, [&] {
     if (group.rank() == 0) own = steps_in(folder);
   });
-  std::istringstream text(broadcast_text(group, fmt::format("{}", fmt::join(own, " "))));
+  std::istringstream text(comm::broadcast_text(group, fmt::format("{}", fmt::join(own, " "))));
   std::vector<std::int64_t> steps;
   for (std::int64_t step = 0; text >> step;) steps.push_back(step);
   return steps;

@@ -38,4 +38,20 @@ std::vector<std::string> gather_texts(const Group& group, const std::string& tex
   return texts;
 }
 
+std::string broadcast_text(const Group& group, const std::string& text, int root) {
+  if (group.size() == 1) return text;
+  const auto on_device = at::TensorOptions(group.device());
+  const at::Tensor size = at::empty({1}, on_device.dtype(at::kLong));
+  size.fill_(static_cast<std::int64_t>(text.size()));
+  group.broadcast(size, root, {.purpose = Purpose::control}).wait();
+  const auto length = size.item<std::int64_t>();
+  if (length == 0) return "";
+  at::Tensor bytes = at::zeros({length}, at::kByte);
+  if (group.rank() == root) std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
+  bytes = bytes.to(group.device());
+  group.broadcast(bytes, root, {.purpose = Purpose::control}).wait();
+  const at::Tensor back = bytes.cpu();
+  return {static_cast<const char*>(back.const_data_ptr()), static_cast<std::size_t>(length)};
+}
+
 }  // namespace sheaf::comm

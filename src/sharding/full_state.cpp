@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "comm/texts.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
 #include "slices.h"
@@ -70,22 +71,6 @@ std::string problem_with(const Inventory& inventory, const NamedTensors& values)
   return "";
 }
 
-/// Tells all ranks rank 0's text.
-std::string broadcast_text(const Context& context, const std::string& text) {
-  const auto on_device = at::TensorOptions(context.device);
-  const at::Tensor size = at::zeros({1}, on_device.dtype(at::kLong));
-  size.fill_(static_cast<std::int64_t>(text.size()));
-  context.world.broadcast(size, 0, {.purpose = comm::Purpose::control}).wait();
-  const auto length = size.item<std::int64_t>();
-  if (length == 0) return "";
-  at::Tensor bytes = at::zeros({length}, at::kByte);
-  if (context.world.rank() == 0) std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
-  bytes = bytes.to(context.device);
-  context.world.broadcast(bytes, 0, {.purpose = comm::Purpose::control}).wait();
-  bytes = bytes.cpu();
-  return {static_cast<const char*>(bytes.const_data_ptr()), static_cast<std::size_t>(length)};
-}
-
 void load_segment(Engine& engine, Segment& segment, const NamedTensors& values) {
   const Context& context = engine.context();
   const at::Tensor whole = at::zeros({segment.layout().size()}, segment.master().options());
@@ -145,7 +130,7 @@ void load_full(Engine& engine, const NamedTensors& values) {
   const Context& context = engine.context();
   const bool first = context.world.rank() == 0;
   const std::string problem =
-      broadcast_text(context, first ? problem_with(engine.inventory(), values) : "");
+      comm::broadcast_text(context.world, first ? problem_with(engine.inventory(), values) : "");
   if (!problem.empty()) throw UsageError("the values do not fit the model: " + problem);
   for (Unit& unit : engine.units()) {
     for (Segment& segment : unit.segments()) load_segment(engine, segment, values);

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <functional>
-#include <string>
 
 #include "sheaf/comm/group.h"
 
@@ -17,10 +16,5 @@ void agree(const comm::Group& group, const std::exception_ptr& error);
 
 /// Does both: `work` for itself, the end together.
 void together(const comm::Group& group, const std::function<void()>& work);
-
-/// Returns rank `root`'s text on all ranks. All ranks must call it.
-[[nodiscard]] std::string broadcast_text(const comm::Group& group,
-                                         const std::string& text,
-                                         int root = 0);
 
 }  // namespace sheaf::checkpoint
