@@ -92,8 +92,8 @@ std::vector<std::byte> random_bytes(std::size_t size) {
   return bytes;
 }
 
-/// Writes and reads one file as plainly as can be.
-void measure_disk(const std::string& path, const std::vector<std::byte>& bytes, Times& times) {
+/// Writes and reads one file as plainly as can be, from and to as much memory as a state has.
+void measure_disk(const std::string& path, std::vector<std::byte>& bytes, Times& times) {
   constexpr std::size_t kBlock = 4 << 20;
   checkpoint::Disk disk;
   disk.remove(path);
@@ -105,11 +105,10 @@ void measure_disk(const std::string& path, const std::vector<std::byte>& bytes, 
     disk.sync(file);
   }));
   drop_from_cache(path);
-  std::vector<std::byte> block(kBlock);
   times.load.push_back(seconds([&] {
     const checkpoint::File file = disk.open(path);
     for (std::size_t at = 0; at < bytes.size(); at += kBlock) {
-      disk.read(file, at, std::span(block).first(std::min(kBlock, bytes.size() - at)));
+      disk.read(file, at, std::span(bytes).subspan(at, std::min(kBlock, bytes.size() - at)));
     }
   }));
   disk.remove(path);
@@ -130,11 +129,6 @@ struct State {
   std::vector<Part> parts;
 };
 
-void load(const std::string& path, const State& state) {
-  const checkpoint::Reader reader(path);
-  for (const Part& part : state.parts) reader.read(part.name, part.begin, part.values);
-}
-
 void measure_save(const std::string& folder, const comm::Group& group, State& state, Times& times) {
   checkpoint::Saver saver({.folder = folder, .group = group});
   measure(times.save, times.save_growth, [&] {
@@ -143,7 +137,7 @@ void measure_save(const std::string& folder, const comm::Group& group, State& st
   });
   const std::string path = checkpoint::path_of_step(folder, state.contents.step);
   for (const auto& file : fs::directory_iterator(path)) drop_from_cache(file.path());
-  measure(times.load, times.load_growth, [&] { load(path, state); });
+  measure(times.load, times.load_growth, [&] { checkpoint::Reader(path).read(state.parts); });
   fs::remove_all(path);
 }
 
@@ -239,8 +233,7 @@ void run(const Options& options) {
   Times ours;
   comm::run_ranks(1, [&](const comm::Group& group) {
     State state(options);
-    const std::vector<std::byte> bytes =
-        random_bytes(static_cast<std::size_t>(options.mebibytes) << 20);
+    std::vector<std::byte> bytes = random_bytes(static_cast<std::size_t>(options.mebibytes) << 20);
     // Side by side, because a disk is not the same from minute to minute.
     for (int i = 0; i <= options.repetitions; ++i) {
       measure_disk(root + "/disk", bytes, disk);

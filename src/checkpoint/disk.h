@@ -24,8 +24,8 @@ class File {
 };
 
 /// All that saving does to a file system, one call each, so that tests can put a disk in its place
-/// that is full, fails, or stops at a moment of their choice. Everything throws IoError with the
-/// path and the system's reason.
+/// that is full, fails, or stops at a moment of their choice. Several threads may use it.
+/// Everything throws IoError with the path and the system's reason.
 class Disk {
  public:
   virtual ~Disk() = default;

@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/quoting.h"
 #include "checkpoint/dtypes.h"
+#include "checkpoint/spread.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::checkpoint {
@@ -78,68 +79,54 @@ const File& file_of(const FolderPlan& plan,
   return files.emplace(number, disk.open(path)).first->second;
 }
 
-/// A piece, and where its bytes are.
+/// A piece, its values, and where its bytes go.
 struct PlacedPiece {
-  std::size_t file = 0;
+  const File* file = nullptr;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;
+  at::Tensor values;
   WrittenPiece written;
 };
 
-class Writer {
- public:
-  Writer(const FolderPlan& plan, const std::string& folder, OpenFiles& files, Disk& disk)
-      : plan_(plan), folder_(folder), files_(files), disk_(disk) {}
-
-  /// Pieces end at multiples of their size, whatever part they are of, so that they are alike for
-  /// ranks that cut the tensor differently.
-  void write(const PlacedPart& placed) {
-    const at::Tensor& values = placed.part->values;
-    const std::int64_t width = dtype_size(values.scalar_type());
-    const std::int64_t most = kPieceBytes / width;
-    const File& file = file_of(plan_, folder_, placed.file, files_, disk_);
-    for (std::int64_t done = 0; done < values.numel();) {
-      const std::int64_t begin = placed.part->begin + done;
-      const std::int64_t count = std::min(most - begin % most, values.numel() - done);
-      const at::Tensor host = values.narrow(0, done, count).cpu();
-      const std::span bytes(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
-      const std::uint64_t offset = placed.offset + static_cast<std::uint64_t>(done * width);
-      disk_.write(file, offset, bytes);
-      const Piece piece{.begin = begin, .count = count, .hash = checksum_of(bytes)};
-      pieces_.push_back({placed.file, offset, bytes.size(), {placed.tensor, piece}});
-      done += count;
-    }
+/// Pieces end at multiples of their size, whatever part they are of, so that they are alike for
+/// ranks that cut the tensor differently.
+void add_pieces(const PlacedPart& placed, const File& file, std::vector<PlacedPiece>& pieces) {
+  const at::Tensor& values = placed.part->values;
+  const std::int64_t width = dtype_size(values.scalar_type());
+  const std::int64_t most = kPieceBytes / width;
+  for (std::int64_t done = 0; done < values.numel();) {
+    const std::int64_t begin = placed.part->begin + done;
+    const std::int64_t count = std::min(most - begin % most, values.numel() - done);
+    pieces.push_back({&file,
+                      placed.offset + static_cast<std::uint64_t>(done * width),
+                      values.narrow(0, done, count),
+                      {placed.tensor, {.begin = begin, .count = count}}});
+    done += count;
   }
+}
 
-  void sync() {
-    for (const auto& [number, file] : files_) disk_.sync(file);
+void write(PlacedPiece& piece, Disk& disk) {
+  const at::Tensor host = piece.values.cpu();
+  const std::span bytes(static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes());
+  disk.write(*piece.file, piece.offset, bytes);
+  piece.written.piece.hash = checksum_of(bytes);
+}
+
+/// A rank that overwrote another's part is noticed here. The bytes come from the system's memory
+/// as a rule: to read them from the disk again would double the time of a save, so a disk that
+/// lies about what it has is noticed only by whoever loads or verifies the checkpoint.
+void compare(const PlacedPiece& piece, Disk& disk) {
+  // Small enough for a core's own cache, where it is hashed.
+  constexpr std::size_t kBlock = 256 << 10;
+  std::vector<std::byte> block(std::min(kBlock, piece.values.nbytes()));
+  Checksum checksum;
+  for (std::size_t done = 0; done < piece.values.nbytes(); done += block.size()) {
+    block.resize(std::min(block.size(), piece.values.nbytes() - done));
+    disk.read(*piece.file, piece.offset + done, block);
+    checksum.add(block);
   }
-
-  /// A rank that overwrote another's part is noticed here. The bytes come from the system's memory
-  /// as a rule: to read them from the disk again would double the time of a save, so a disk that
-  /// lies about what it has is noticed only by whoever loads or verifies the checkpoint.
-  std::vector<WrittenPiece> compare() {
-    std::vector<WrittenPiece> written;
-    std::vector<std::byte> bytes;
-    for (const PlacedPiece& piece : pieces_) {
-      bytes.resize(piece.size);
-      const File& file = files_.at(piece.file);
-      disk_.read(file, piece.offset, bytes);
-      if (checksum_of(std::span<const std::byte>(bytes)) != piece.written.piece.hash) {
-        throw IoError("the disk gave back other bytes than were written: " + file.path());
-      }
-      written.push_back(piece.written);
-    }
-    return written;
-  }
-
- private:
-  const FolderPlan& plan_;
-  const std::string& folder_;
-  OpenFiles& files_;
-  Disk& disk_;
-  std::vector<PlacedPiece> pieces_;
-};
+  if (checksum.value() == piece.written.piece.hash) return;
+  throw IoError("the disk gave back other bytes than were written: " + piece.file->path());
+}
 
 }  // namespace
 
@@ -163,11 +150,19 @@ std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
                                       const std::string& folder,
                                       const std::vector<Part>& parts,
                                       OpenFiles& files,
-                                      Disk& disk) {
-  Writer writer(plan, folder, files, disk);
-  for (const PlacedPart& part : placed(plan, parts)) writer.write(part);
-  writer.sync();
-  return writer.compare();
+                                      Disk& disk,
+                                      int threads) {
+  std::vector<PlacedPiece> pieces;
+  for (const PlacedPart& part : placed(plan, parts)) {
+    add_pieces(part, file_of(plan, folder, part.file, files, disk), pieces);
+  }
+  spread(pieces.size(), threads, [&](std::size_t i) { write(pieces[i], disk); });
+  for (const auto& [number, file] : files) disk.sync(file);
+  spread(pieces.size(), threads, [&](std::size_t i) { compare(pieces[i], disk); });
+  std::vector<WrittenPiece> written;
+  written.reserve(pieces.size());
+  for (const PlacedPiece& piece : pieces) written.push_back(piece.written);
+  return written;
 }
 
 }  // namespace sheaf::checkpoint

@@ -29,12 +29,13 @@ using OpenFiles = std::map<std::size_t, File>;
 /// Throws UsageError for a part that the plan has no place for.
 void check_parts(const FolderPlan& plan, const std::vector<Part>& parts);
 
-/// Writes parts, waits until the disk has them, and reads them again to compare. `files` are those
-/// that are open already. Throws IoError, and as check_parts() does.
+/// Writes parts, waits until the disk has them, and reads them again to compare, by so many
+/// threads. `files` are those that are open already. Throws IoError, and as check_parts() does.
 [[nodiscard]] std::vector<WrittenPiece> write_parts(const FolderPlan& plan,
                                                     const std::string& folder,
                                                     const std::vector<Part>& parts,
                                                     OpenFiles& files,
-                                                    Disk& disk);
+                                                    Disk& disk,
+                                                    int threads);
 
 }  // namespace sheaf::checkpoint

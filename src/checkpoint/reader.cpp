@@ -20,6 +20,7 @@
 #include "checkpoint/disk.h"
 #include "checkpoint/dtypes.h"
 #include "checkpoint/json_object.h"
+#include "checkpoint/spread.h"
 #include "sheaf/checkpoint/damaged.h"
 #include "sheaf/checkpoint/folder.h"
 
@@ -200,6 +201,14 @@ void Reader::read(const std::string& name, std::int64_t begin, const at::Tensor&
     const at::Tensor values = at::from_blob(scratch.data(), {piece.count}, dtype);
     part.copy_(values.narrow(0, first - piece.begin, last - first));
   }
+}
+
+void Reader::read(const std::vector<Part>& targets) const {
+  const bool on_host =
+      std::ranges::all_of(targets, [](const Part& part) { return part.values.is_cpu(); });
+  spread(targets.size(), on_host ? 2 : 1, [&](std::size_t i) {
+    read(targets[i].name, targets[i].begin, targets[i].values);
+  });
 }
 
 void Reader::verify(const std::function<void(const std::string&)>& problem) const {

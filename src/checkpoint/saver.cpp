@@ -130,9 +130,13 @@ struct Saver::Impl {
       });
       copied.set_value();
       if (failure) std::rethrow_exception(failure);
-      return write_parts(*plan, unfinished(), parts, files, *disk);
+      return write_parts(*plan, unfinished(), parts, files, *disk, writers());
     });
   }
+
+  /// While training waits, one more thread copies to the system's memory as the other hashes. A
+  /// save beside training leaves the cores to it, and a GPU is asked by one thread.
+  [[nodiscard]] int writers() const { return options.asynchronous || are_on_gpu(parts) ? 1 : 2; }
 
   void secure() {
     if (phase != Phase::writing) return;

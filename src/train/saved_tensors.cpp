@@ -96,15 +96,17 @@ void add_optimizer_parts(const TrainingState& state,
 }
 
 void load_optimizer(const checkpoint::Reader& reader, const TrainingState& state) {
+  std::vector<checkpoint::Part> targets;
   const auto kept = begins_of(state.model.kept_slices());
   for (const std::string& name : state.optimizer->state_names()) {
     for (const auto& [parameter, place] : slots_of(*state.optimizer)) {
       if (place.slot.size == 0) continue;
       const at::Tensor values =
           state.optimizer->state(name, place.segment).narrow(0, place.slot.offset, place.slot.size);
-      reader.read(name_of_state(name, parameter), kept.at(parameter), values);
+      targets.push_back({name_of_state(name, parameter), kept.at(parameter), values});
     }
   }
+  reader.read(targets);
 }
 
 void load_buffers(const checkpoint::Reader& reader, const TrainingState& state) {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "checkpoint/disk.h"
@@ -23,8 +24,8 @@ enum class Operation {
   remove
 };
 
-/// A real disk that asks before each operation; whoever is asked may throw, or never return. Writes
-/// are asked for twice, the second time in their middle.
+/// A real disk that asks before each operation, one at a time; whoever is asked may throw, or never
+/// return. Writes are asked for twice, the second time in their middle.
 class FailingDisk final : public checkpoint::Disk {
  public:
   using Ask = std::function<void(Operation operation, const std::string& path)>;
@@ -47,7 +48,10 @@ class FailingDisk final : public checkpoint::Disk {
   void remove(const std::string& path) override;
 
  private:
+  void ask(Operation operation, const std::string& path);
+
   Ask ask_;
+  std::mutex mutex_;
 };
 
 }  // namespace sheaf::testing

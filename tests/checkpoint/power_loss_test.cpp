@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "checkpoint/disk.h"
 #include "checkpoint/sample_checkpoint.h"
@@ -64,42 +65,50 @@ class RememberingDisk final : public Disk {
   }
 
   void make_folder(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
     Disk::make_folder(path);
     add(path, {.kind = Node::Kind::folder});
   }
   File create(const std::string& path, std::uint64_t size) override {
+    const std::lock_guard lock(mutex_);
     File file = Disk::create(path, size);
     // Zeros, where the size survives and the bytes do not.
     add(path, {.bytes = std::string(size, '\0'), .synced_bytes = std::string(size, '\0')});
     return file;
   }
   void write(const File& file, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    const std::lock_guard lock(mutex_);
     Disk::write(file, offset, bytes);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     at(file.path()).bytes.replace(offset, text.size(), text);
     after_(top_);
   }
   void sync(const File& file) override {
+    const std::lock_guard lock(mutex_);
     Disk::sync(file);
     at(file.path()).synced_bytes = at(file.path()).bytes;
     after_(top_);
   }
   void sync_folder(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
     Disk::sync_folder(path);
     at(path).synced_names = at(path).names;
     after_(top_);
   }
   void rename(const std::string& from, const std::string& to) override {
+    const std::lock_guard lock(mutex_);
     Disk::rename(from, to);
     parent(to).names[fs::path(to).filename()] = parent(from).names.at(fs::path(from).filename());
     parent(from).names.erase(fs::path(from).filename());
     after_(top_);
   }
   void link(const std::string& target, const std::string& path) override {
+    const std::lock_guard lock(mutex_);
     Disk::link(target, path);
     add(path, {.kind = Node::Kind::link, .bytes = target});
   }
   void remove(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
     Disk::remove(path);
     parent(path).names.erase(fs::path(path).filename());
     after_(top_);
@@ -139,6 +148,7 @@ class RememberingDisk final : public Disk {
   fs::path root_;
   std::function<void(const Node&)> after_;
   Node top_;
+  std::mutex mutex_;
 };
 
 class PowerLoss : public ::testing::TestWithParam<Survives> {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sheaf/checkpoint/manifest.h"
+#include "sheaf/checkpoint/part.h"
 
 namespace sheaf::checkpoint {
 
@@ -33,6 +34,8 @@ class Reader {
   /// takes the memory of one at most. Throws Damaged that names the file and the tensor, IoError,
   /// and UsageError if the tensor has not that many.
   void read(const std::string& name, std::int64_t begin, const at::Tensor& target) const;
+  /// The same for many, with two threads where all targets are the host's.
+  void read(const std::vector<Part>& targets) const;
 
   /// Reads and compares all values, and hands each problem on in words. Throws IoError.
   void verify(const std::function<void(const std::string&)>& problem) const;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "sheaf/base/units.h"
+#include "sheaf/checkpoint/part.h"
 #include "sheaf/checkpoint/safetensors.h"
 #include "sheaf/comm/group.h"
 #include "sheaf/layout/mesh_shape.h"
@@ -17,14 +16,6 @@
 namespace sheaf::checkpoint {
 
 class Disk;
-
-/// Elements of a flattened tensor, from `begin` on, that a rank has to save. The values are flat,
-/// contiguous, and of the type that the contents give the tensor.
-struct Part {
-  std::string name;
-  std::int64_t begin = 0;
-  at::Tensor values;
-};
 
 struct TextFile {
   std::string name;
