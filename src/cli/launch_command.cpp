@@ -15,6 +15,24 @@ void LaunchCommand::declare(OptionSet& options) {
                 "time ranks have to end after SIGINT, SIGTERM or SIGHUP",
                 at_least(0));
   options.value("mps", launch_.mps, "let ranks that share a GPU run side by side (NVIDIA's MPS)");
+  options.value("max-restarts",
+                launch_.max_restarts,
+                "times all ranks start again after one has failed",
+                at_least(0));
+  options.value("max-fruitless",
+                launch_.max_fruitless,
+                "failures in a row without a new step that end the job; 0: any number",
+                at_least(0));
+  options.value("min-ranks",
+                launch_.min_ranks,
+                "ranks of all nodes that go on when others cannot; 0: all are needed",
+                at_least(0));
+  options.value(
+      "ranks-file", launch_.ranks_file, "file that says how many ranks this node has now");
+  options.value("node-timeout",
+                launch_.node_timeout,
+                "time after which a node that is not heard of is gone",
+                at_least(1));
   options.rest(launch_.command, "the program and its arguments");
 }
 

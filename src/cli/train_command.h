@@ -17,8 +17,12 @@ class TrainCommand final : public Command {
   int run(Console& console) override;
 
  private:
+  void check_restarts() const;
+
   int ranks_ = 1;
   launch::Mps mps_ = launch::Mps::automatic;
+  // What start_ranks() takes from the command line itself, listed for the help and checked.
+  launch::LaunchOptions restarts_;
   train::RunOptions options_;
 };
 

@@ -16,20 +16,26 @@ namespace {
 
 std::vector<Variable> rank_variables(const RankPlace& place) {
   const auto& [host, port] = place.endpoint;
-  return {
-      {"RANK", std::to_string(place.rank())},
+  std::vector<Variable> variables{
+      {"RANK", std::to_string(place.rank)},
       {"LOCAL_RANK", std::to_string(place.local_rank)},
-      {"WORLD_SIZE", std::to_string(place.world_size())},
+      {"WORLD_SIZE", std::to_string(place.world_size)},
       {"LOCAL_WORLD_SIZE", std::to_string(place.local_ranks)},
       {"GROUP_RANK", std::to_string(place.node_rank)},
       {"GROUP_WORLD_SIZE", std::to_string(place.nodes)},
       {"MASTER_ADDR", host},
       {"MASTER_PORT", std::to_string(port)},
       {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-      {"TORCHELASTIC_RESTART_COUNT", "0"},
+      {"TORCHELASTIC_RESTART_COUNT", std::to_string(place.generation)},
+      {"TORCHELASTIC_MAX_RESTARTS", std::to_string(place.max_restarts)},
+      {"SHEAF_GENERATION", std::to_string(place.generation)},
       // The same on every node, and no other job of these machines has it at the same time.
       {"TORCHELASTIC_RUN_ID", "sheaf_" + host + "_" + std::to_string(port)},
   };
+  if (place.min_ranks > 0) {
+    variables.emplace_back("SHEAF_MIN_RANKS", std::to_string(place.min_ranks));
+  }
+  return variables;
 }
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }

@@ -12,14 +12,18 @@ namespace sheaf::launch {
 
 /// Where one rank sits in the job.
 struct RankPlace {
+  int rank = 0;
+  int world_size = 1;
+  /// Its slot, which chooses its device: where slots are left out, not all numbers are there.
   int local_rank = 0;
   int local_ranks = 1;
   int node_rank = 0;
   int nodes = 1;
+  int generation = 0;
+  /// The job may go on with fewer ranks; 0: it may not.
+  int min_ranks = 0;
+  int max_restarts = 0;
   Endpoint endpoint;
-
-  [[nodiscard]] int rank() const { return node_rank * local_ranks + local_rank; }
-  [[nodiscard]] int world_size() const { return nodes * local_ranks; }
 };
 
 /// A variable of the environment and its value.

@@ -2,15 +2,18 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <mutex>
-#include <sstream>
 #include <utility>
 
+#include "launch/file_descriptor.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::launch {
@@ -23,38 +26,68 @@ constexpr auto kConnectAttempt = 1s;
 constexpr auto kConnectLimit = 30s;
 constexpr auto kJoinLimit = 300s;
 constexpr auto kStopLimit = 2s;
-constexpr const char* kFailureKey = "sheaf/launch/failure";
 
-std::string key_of(const char* what, int node) {
-  return std::string("sheaf/launch/") + what + "/" + std::to_string(node);
-}
+std::string key_of(const std::string& key) { return "sheaf/launch/" + key; }
+std::string state_key(int node) { return key_of("node/" + std::to_string(node)); }
 
-std::string encode(const Failure& failure) {
-  return std::to_string(failure.code) + " " + failure.sentence;
-}
+struct Letter {
+  std::string key;
+  std::string value;
+  bool once = false;
+};
 
-Failure decode(const std::string& text) {
-  Failure failure;
-  std::istringstream fields(text);
-  fields >> failure.code >> std::ws;
-  std::getline(fields, failure.sentence);
-  return failure;
+// Tells launchers that live from those that have gone, by counting looks at which nothing had
+// changed: where this process itself was stopped for a while, nobody is blamed for it.
+class Pulse {
+ public:
+  explicit Pulse(Seconds timeout)
+      : patience_(static_cast<int>(timeout / Seconds(kLookEvery)) + 1) {}
+
+  // Returns whether that launcher lives.
+  bool feel(const NodeState& state) {
+    if (state.beat != beat_ || state.launcher != launcher_) {
+      beat_ = state.beat;
+      launcher_ = state.launcher;
+      looks_ = 0;
+    } else {
+      ++looks_;
+    }
+    return looks_ < patience_;
+  }
+
+ private:
+  int patience_;
+  int looks_ = 0;
+  std::int64_t beat_ = -1;
+  std::string launcher_;
+};
+
+bool same_nodes(const std::map<int, NodeState>& a, const std::map<int, NodeState>& b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](const auto& one, const auto& other) {
+           return one.first == other.first && one.second.launcher == other.second.launcher &&
+                  one.second.ranks == other.second.ranks;
+         });
 }
 
 }  // namespace
 
 struct NodeLink::State {
-  explicit State(NodeLinkOptions wanted) : options(std::move(wanted)) {}
+  explicit State(NodeLinkOptions wanted) : options(std::move(wanted)), ranks(options.ranks) {}
 
   // Used by the thread only.
   NodeLinkOptions options;
+  std::map<int, Pulse> pulses;
+  std::int64_t beat = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
   bool stop = false;
   bool finished = false;
-  std::optional<Failure> own_failure;
-  bool own_end = false;
+  bool given_up = false;
+  int ranks;
+  std::deque<Letter> outbox;
+  std::vector<std::string> watched;
   bool has_mail = false;  // something of the above is new
   News news;
   FileDescriptor wake_up;
@@ -67,20 +100,21 @@ struct NodeLink::State {
     return !stop;
   }
 
-  void publish(const News& latest) {
+  void publish(News latest) {
     const std::lock_guard lock(mutex);
-    if (latest.settled == news.settled && latest.failure.has_value() == news.failure.has_value()) {
+    latest.delivered = outbox.empty();
+    if (latest.values == news.values && same_nodes(latest.nodes, news.nodes) &&
+        latest.delivered == news.delivered && latest.lost.has_value() == news.lost.has_value()) {
       return;
     }
-    news = latest;
+    news = std::move(latest);
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(wake_up.get(), &one, sizeof(one));
   }
 
-  // A node that failed before it joined has nobody to tell.
   bool gives_up() {
     const std::lock_guard lock(mutex);
-    return own_end && own_failure.has_value();
+    return given_up;
   }
 
   // Returns the store, once node 0 has it up; nothing when it is not needed any more. c10d logs
@@ -90,45 +124,83 @@ struct NodeLink::State {
     const auto limit = std::chrono::steady_clock::now() + kJoinLimit;
     while (!is_listening(options.endpoint, kConnectAttempt)) {
       if (std::chrono::steady_clock::now() > limit) throw CommError("it never came up");
-      if (!pause() || gives_up()) {
-        publish({std::nullopt, true});
-        return std::nullopt;
-      }
+      if (!pause() || gives_up()) return std::nullopt;
     }
     auto store = StoreHost::connect(options.endpoint, kConnectLimit);
-    const auto holder = store.set_once(key_of("joined", options.node_rank), options.name);
-    if (holder != options.name) {
-      throw UsageError("another launcher has joined as node " + std::to_string(options.node_rank) +
-                       " already: " + holder);
-    }
-    return store;
+    return claim(store) ? std::optional(store) : std::nullopt;
   }
 
-  bool others_ended(StoreHost& store) const {
-    for (int node = 1; node < options.nodes; ++node) {
-      if (!store.find(key_of("ended", node)).has_value()) return false;
+  // Takes this node's number. Another launcher that has it must have gone; one that shows a sign
+  // of life keeps it.
+  bool claim(StoreHost& store) {
+    const std::string key = key_of("claim/" + std::to_string(options.node_rank));
+    std::string holder = store.set_once(key, options.name);
+    Pulse pulse(options.node_timeout);
+    bool was_seen = false;
+    while (holder != options.name) {
+      const auto text = store.find(state_key(options.node_rank));
+      const NodeState seen = text ? decode_state(*text) : NodeState{};
+      if (was_seen && seen.beat != beat) {
+        throw UsageError("another launcher has joined as node " +
+                         std::to_string(options.node_rank) + " already: " + holder);
+      }
+      was_seen = true;
+      beat = seen.beat;
+      if (!pulse.feel(seen)) holder = store.replace(key, holder, options.name);
+      if (holder != options.name && (!pause() || gives_up())) return false;
     }
     return true;
   }
 
-  // Delivers what this node has to say and fetches what the others said; returns whether that was
-  // all. A node's end comes last: node 0 may close the store as soon as it has seen it.
-  bool exchange(StoreHost& store) {
+  void deliver(StoreHost& store) {
     std::unique_lock lock(mutex);
-    const auto failure = own_failure;
-    const bool end = own_end;
-    lock.unlock();
-    News latest;
-    if (failure.has_value()) store.set_once(kFailureKey, encode(*failure));
-    if (const auto text = store.find(kFailureKey)) latest.failure = decode(*text);
-    if (end && options.node_rank == 0) {
-      latest.settled = others_ended(store);
-    } else if (end) {
-      store.set_once(key_of("ended", options.node_rank), "yes");
-      latest.settled = true;
+    while (!outbox.empty()) {
+      const Letter letter = outbox.front();
+      lock.unlock();
+      if (letter.once) {
+        store.set_once(key_of(letter.key), letter.value);
+      } else {
+        store.set(key_of(letter.key), letter.value);
+      }
+      lock.lock();
+      outbox.pop_front();
     }
-    publish(latest);
-    return latest.settled;
+  }
+
+  // Says that this launcher lives, delivers what it has to say and fetches what the others said.
+  void exchange(StoreHost& store) {
+    std::unique_lock lock(mutex);
+    const NodeState own{.launcher = options.name, .ranks = ranks, .beat = ++beat};
+    const auto keys = watched;
+    lock.unlock();
+    store.set(state_key(options.node_rank), encode(own));
+    deliver(store);
+    News latest;
+    for (const auto& key : keys) {
+      if (auto value = store.find(key_of(key))) latest.values[key] = std::move(*value);
+    }
+    if (options.node_rank == 0) latest.nodes = look_around(store);
+    publish(std::move(latest));
+  }
+
+  std::map<int, NodeState> look_around(StoreHost& store) {
+    std::map<int, NodeState> living;
+    for (int node = 1; node < options.nodes; ++node) {
+      const auto text = store.find(state_key(node));
+      if (!text) continue;
+      NodeState state = decode_state(*text);
+      const auto pulse = pulses.try_emplace(node, options.node_timeout).first;
+      if (pulse->second.feel(state)) living[node] = std::move(state);
+    }
+    return living;
+  }
+
+  void tell(const std::function<void()>& what) {
+    const std::lock_guard lock(mutex);
+    what();
+    news.delivered = false;
+    has_mail = true;
+    changed.notify_all();
   }
 };
 
@@ -151,15 +223,21 @@ NodeLink::~NodeLink() {
 }
 
 void NodeLink::run(const std::shared_ptr<State>& state) {
+  const auto lose = [&](const Error& error, const std::string& prefix) {
+    News last;
+    last.lost = Failure{.code = error.exit_code(), .sentence = prefix + error.what()};
+    state->publish(std::move(last));
+  };
   try {
     if (auto store = state->join()) {
-      while (!state->exchange(*store) && state->pause()) continue;
+      do {
+        state->exchange(*store);
+      } while (state->pause());
     }
   } catch (const CommError& error) {
-    const auto where = "no launcher of node 0 at " + to_string(state->options.endpoint) + ": ";
-    state->publish({Failure{error.exit_code(), where + error.what()}, true});
+    lose(error, "no launcher of node 0 at " + to_string(state->options.endpoint) + ": ");
   } catch (const Error& error) {
-    state->publish({Failure{error.exit_code(), error.what()}, true});
+    lose(error, "");
   }
   const std::lock_guard lock(state->mutex);
   state->finished = true;
@@ -175,18 +253,24 @@ NodeLink::News NodeLink::take_news() {
   return state_->news;
 }
 
-void NodeLink::report_failure(Failure failure) {
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->own_failure.has_value()) state_->own_failure = std::move(failure);
-  state_->has_mail = true;
-  state_->changed.notify_all();
+void NodeLink::post(const std::string& key, const std::string& value) {
+  state_->tell([&] { state_->outbox.push_back({.key = key, .value = value}); });
 }
 
-void NodeLink::report_end() {
-  const std::lock_guard lock(state_->mutex);
-  state_->own_end = true;
-  state_->has_mail = true;
-  state_->changed.notify_all();
+void NodeLink::post_once(const std::string& key, const std::string& value) {
+  state_->tell([&] { state_->outbox.push_back({.key = key, .value = value, .once = true}); });
+}
+
+void NodeLink::watch(std::vector<std::string> keys) {
+  state_->tell([&] { state_->watched = std::move(keys); });
+}
+
+void NodeLink::announce(int ranks) {
+  state_->tell([&] { state_->ranks = ranks; });
+}
+
+void NodeLink::give_up() {
+  state_->tell([&] { state_->given_up = true; });
 }
 
 }  // namespace sheaf::launch

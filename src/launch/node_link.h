@@ -1,21 +1,19 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "launch/endpoint.h"
-#include "launch/file_descriptor.h"
+#include "launch/failure.h"
+#include "launch/messages.h"
 #include "launch/store_host.h"
+#include "sheaf/base/units.h"
 
 namespace sheaf::launch {
-
-/// Why a job ended, and the exit code that every launcher returns for it.
-struct Failure {
-  int code = 1;
-  std::string sentence;
-};
 
 struct NodeLinkOptions {
   Endpoint endpoint;
@@ -23,19 +21,28 @@ struct NodeLinkOptions {
   int node_rank = 0;
   /// Tells this launcher from any other, such as "host, pid 4242".
   std::string name;
+  /// Ranks that this node can start, at first.
+  int ranks = 1;
+  /// A launcher that has not been heard of for so long is gone.
+  Seconds node_timeout{10};
   /// Node 0 hosts the store; the others connect to the endpoint.
   std::optional<StoreHost> store;
 };
 
-/// Tells the launchers of several nodes how the others fare, through the store and from a thread of
-/// its own: a store that is not there yet, or no longer, keeps nobody waiting here.
+/// Carries what launchers of several nodes have to say through the store, from a thread of its own:
+/// a store that is not there yet, or no longer, keeps nobody waiting here. What is said and what it
+/// means is the councils' business; see Note [Generations].
 class NodeLink {
  public:
   struct News {
-    /// The first failure of any node, or that the store was lost.
-    std::optional<Failure> failure;
-    /// What was reported has arrived and, on node 0, every other node has ended too.
-    bool settled = false;
+    /// What the watched keys hold.
+    std::map<std::string, std::string> values;
+    /// The launchers that live; only node 0 looks.
+    std::map<int, NodeState> nodes;
+    /// The store was lost or never found, or this node is another's.
+    std::optional<Failure> lost;
+    /// All that was posted has arrived.
+    bool delivered = false;
   };
 
   explicit NodeLink(NodeLinkOptions options);
@@ -46,10 +53,16 @@ class NodeLink {
   /// Readable when there may be news.
   [[nodiscard]] int fd() const;
   [[nodiscard]] News take_news();
-  /// Tells the others that this node failed. Only the first failure of a job counts.
-  void report_failure(Failure failure);
-  /// Tells the others that no rank of this node is left.
-  void report_end();
+  /// Writes a key, in the order of calls.
+  void post(const std::string& key, const std::string& value);
+  /// Writes a key unless somebody has.
+  void post_once(const std::string& key, const std::string& value);
+  /// Says which keys are looked at from now on.
+  void watch(std::vector<std::string> keys);
+  /// Says how many ranks this node can start from now on.
+  void announce(int ranks);
+  /// Nothing more is to be delivered where the store is not there yet.
+  void give_up();
 
  private:
   struct State;

@@ -28,6 +28,13 @@ int write_all(int fd, std::string_view text) {
 
 }  // namespace
 
+void Terminal::add_to(std::vector<pollfd>& entries) const {
+  for (const auto* stream : {&out, &err}) {
+    if (stream->is_empty()) continue;
+    entries.push_back({.fd = stream->fd(), .events = POLLOUT, .revents = 0});
+  }
+}
+
 RankLog open_rank_log(const std::string& folder, int rank) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

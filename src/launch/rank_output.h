@@ -17,6 +17,10 @@ namespace sheaf::launch {
 struct Terminal {
   OutputStream out{STDOUT_FILENO};
   OutputStream err{STDERR_FILENO};
+
+  /// Adds the streams that wait for their readers.
+  void add_to(std::vector<pollfd>& entries) const;
+  [[nodiscard]] bool is_empty() const { return out.is_empty() && err.is_empty(); }
 };
 
 /// The log file of one rank; closed where none is wanted.

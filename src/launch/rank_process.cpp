@@ -49,6 +49,7 @@ struct ChildPlan {
   int in;
   int out;  // -1: keep the launcher's
   int err;
+  int inherited;  // -1: none
   int report;
 };
 
@@ -70,6 +71,7 @@ struct ChildPlan {
     // Outside the terminal's foreground group now, and still meant to write to it.
     ::signal(SIGTTOU, SIG_IGN);
   }
+  if (plan.inherited >= 0 && ::fcntl(plan.inherited, F_SETFD, 0) != 0) give_up(plan);
   ::sigprocmask(SIG_SETMASK, plan.mask, nullptr);
   ::execve(plan.path, plan.arguments, plan.environment);
   give_up(plan);
@@ -116,6 +118,7 @@ RankProcess::RankProcess(const RankProgram& program) {
                        .in = in.get(),
                        .out = out.writer.get(),
                        .err = err.writer.get(),
+                       .inherited = program.inherited,
                        .report = report.writer.get()};
   pid_ = ::fork();
   if (pid_ == 0) run_child(plan);

@@ -20,6 +20,8 @@ struct RankProgram {
   std::vector<std::string> environment;
   /// stdout and stderr go through pipes; else they are this process's own.
   bool piped = true;
+  /// A descriptor that the rank inherits; -1: none.
+  int inherited = -1;
   /// Signals the rank starts with blocked.
   sigset_t mask;
 };

@@ -17,18 +17,22 @@ namespace {
 struct Arguments {
   std::optional<int> ranks;
   std::optional<std::string> mps;
+  std::optional<int> max_restarts;
+  std::optional<int> max_fruitless;
+  std::optional<int> min_ranks;
+  std::string ranks_file;
   /// The others, without the program's name.
   std::vector<std::string> others;
 };
 
-int parse_ranks(std::string_view text) {
-  int ranks = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
-  if (error != std::errc() || end != text.data() + text.size() || ranks < 1) {
-    throw UsageError("--ranks must be a whole number of at least 1, not '" + std::string(text) +
-                     "'");
+int parse_number(const std::string& name, std::string_view text, int least) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+    throw UsageError(name + " must be a whole number of at least " + std::to_string(least) +
+                     ", not '" + std::string(text) + "'");
   }
-  return ranks;
+  return number;
 }
 
 Mps parse_mps(std::string_view text) {
@@ -65,14 +69,28 @@ class Words {
   bool is_ours_ = true;
 };
 
+// Takes one option that is a number, once; returns whether the word was that.
+bool take_number(Words& words, const std::string& name, int least, std::optional<int>& target) {
+  const auto text = words.value_of(name);
+  if (!text) return false;
+  if (target.has_value()) throw UsageError(name + " is given twice");
+  target = parse_number(name, *text, least);
+  return true;
+}
+
 Arguments parse(int argc, char** argv) {
   Arguments found;
   for (Words words(argc, argv); words.next();) {
-    if (const auto ranks = words.value_of("--ranks")) {
-      if (found.ranks.has_value()) throw UsageError("--ranks is given twice");
-      found.ranks = parse_ranks(*ranks);
-    } else if (const auto mps = words.value_of("--mps")) {
+    if (take_number(words, "--ranks", 1, found.ranks) ||
+        take_number(words, "--max-restarts", 0, found.max_restarts) ||
+        take_number(words, "--max-fruitless", 0, found.max_fruitless) ||
+        take_number(words, "--min-ranks", 0, found.min_ranks)) {
+      continue;
+    }
+    if (const auto mps = words.value_of("--mps")) {
       found.mps = mps;
+    } else if (const auto file = words.value_of("--ranks-file")) {
+      found.ranks_file = *file;
     } else {
       found.others.push_back(words.word());
     }
@@ -118,17 +136,22 @@ Mps choose_mps(const Arguments& arguments, const StartOptions& options) {
 }
 
 std::optional<int> start(const Arguments& arguments, const StartOptions& options) {
-  if (!arguments.ranks.has_value()) return std::nullopt;
-  const std::string ranks = std::to_string(*arguments.ranks);
+  const bool restarts = arguments.max_restarts.value_or(0) > 0;
+  if (!arguments.ranks.has_value() && !restarts) return std::nullopt;
+  const std::string ranks = std::to_string(arguments.ranks.value_or(1));
   if (const auto size = job_size()) {
-    if (*size == ranks) return std::nullopt;
+    if (*size == ranks || !arguments.ranks.has_value()) return std::nullopt;
     throw UsageError("this is already a rank of a job of size " + *size +
                      ", so --ranks cannot be " + ranks);
   }
-  LaunchOptions launched{.ranks = *arguments.ranks,
+  LaunchOptions launched{.ranks = arguments.ranks.value_or(1),
                          .output = Output::first_rank_plain,
                          .mps = choose_mps(arguments, options),
-                         .run_dir = options.run_dir};
+                         .run_dir = options.run_dir,
+                         .max_restarts = arguments.max_restarts.value_or(0),
+                         .min_ranks = arguments.min_ranks.value_or(0),
+                         .ranks_file = arguments.ranks_file};
+  launched.max_fruitless = arguments.max_fruitless.value_or(launched.max_fruitless);
   launched.command.push_back(own_path());
   launched.command.insert(launched.command.end(), arguments.others.begin(), arguments.others.end());
   return launch(launched);

@@ -114,8 +114,19 @@ StoreHost StoreHost::connect(const Endpoint& endpoint, std::chrono::milliseconds
 std::uint16_t StoreHost::port() const { return impl_->store->getPort(); }
 
 std::string StoreHost::set_once(const std::string& key, const std::string& value) {
+  return replace(key, "", value);
+}
+
+std::string StoreHost::replace(const std::string& key,
+                               const std::string& expected,
+                               const std::string& value) {
   c10d::Store& store = *impl_->store;
-  return reworded([&] { return store.compareSet(key, "", value); });
+  return reworded([&] { return store.compareSet(key, expected, value); });
+}
+
+void StoreHost::set(const std::string& key, const std::string& value) {
+  c10d::Store& store = *impl_->store;
+  reworded([&] { store.set(key, value); });
 }
 
 std::optional<std::string> StoreHost::find(const std::string& key) {

@@ -26,6 +26,11 @@ class StoreHost {
   [[nodiscard]] std::uint16_t port() const;
   /// Sets the key unless it is there, and returns what it then holds.
   std::string set_once(const std::string& key, const std::string& value);
+  /// Puts `value` where the key holds `expected`, and returns what it then holds.
+  std::string replace(const std::string& key,
+                      const std::string& expected,
+                      const std::string& value);
+  void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::optional<std::string> find(const std::string& key);
 
  private:

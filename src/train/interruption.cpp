@@ -9,7 +9,7 @@
 namespace sheaf::train {
 namespace {
 
-constexpr std::array<int, 2> kWatched = {SIGINT, SIGTERM};
+constexpr std::array<int, 3> kWatched = {SIGINT, SIGTERM, SIGUSR1};
 
 // A signal handler sees nothing but variables like these.
 std::atomic<int> first_signal{0};
@@ -22,6 +22,8 @@ std::array<struct sigaction, kWatched.size()> previous;
 void handle(int number) {
   int none = 0;
   if (first_signal.compare_exchange_strong(none, number)) return;
+  // Schedulers repeat theirs, and launchers pass on what ranks have got already.
+  if (number != SIGINT) return;
   // It is blocked while it is handled, so it ends the process when this function returns.
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;

@@ -32,7 +32,7 @@ void check_length(const TrainSection& train) {
 }
 
 void check_micro(const BatchOptions& batch, int ranks) {
-  if (batch.micro == 0 || batch.global % (batch.micro * ranks) == 0) return;
+  if (batch.micro == 0 || batch.uneven || batch.global % (batch.micro * ranks) == 0) return;
   throw UsageError(
       fmt::format("batch.global must be a multiple of batch.micro times the number of ranks, "
                   "{} x {} = {}, not {}",

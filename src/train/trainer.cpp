@@ -116,6 +116,7 @@ class Trainer {
   void restore() {
     if (checkpointer_) static_cast<void>(checkpointer_->restore(progress_));
     info_.first_step = progress_.step;
+    if (hooks_.progress) hooks_.progress(progress_.step);
     profile_.resume_after(progress_.step);
     tracker_.emplace(info_,
                      TrackerOptions{.warm_up = options_.log.warm_up,
@@ -130,6 +131,7 @@ class Trainer {
     clock_.mark(Phase::data_wait);
     const StepResult result = step_.run(batch, progress_.step, clock_);
     ++progress_.step;
+    if (hooks_.progress) hooks_.progress(progress_.step);
     const StepSpans spans = clock_.finish();
     const auto account = profile_.account(progress_.step, spans);
     progress_.position = batch.next;

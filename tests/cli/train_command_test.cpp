@@ -129,8 +129,31 @@ TEST_F(TrainCommandTest, SaysWhatIsWrongOnceAndStartsNoRank) {
             "4 x 2 = 8, not 9\n");
 }
 
+TEST_F(TrainCommandTest, RefusesRestartsThatWouldBeginAnew) {
+  const CommandResult result =
+      run_command(command({"--ranks=2", "--train.steps=1", "--max-restarts=1"}));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("set checkpoint.dir and checkpoint.every"));
+}
+
+TEST_F(TrainCommandTest, RefusesFewerRanksThanTheMeshAllows) {
+  const CommandResult result = run_command(command({"--ranks=4",
+                                                    "--min-ranks=3",
+                                                    "--train.steps=1",
+                                                    "--mesh.shard=4",
+                                                    "--batch.global=8",
+                                                    "--batch.micro=1",
+                                                    "--checkpoint.dir=" + folder_ + "/saved",
+                                                    "--checkpoint.every=1"}));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--min-ranks: 3 ranks could not go on: mesh.replicate = 1"));
+}
+
 TEST_F(TrainCommandTest, FinishesTheStepWhenASignalComes) {
-  for (const auto& [name, number] : {std::pair{"TERM", SIGTERM}, std::pair{"INT", SIGINT}}) {
+  // A scheduler's signal leaves the code that asks to be started again.
+  constexpr int kRequeue = 75;
+  for (const auto& [name, code] :
+       {std::pair{"TERM", kRequeue}, std::pair{"USR1", kRequeue}, std::pair{"INT", 128 + SIGINT}}) {
     std::string line;
     for (const std::string& word : command({"--ranks", "2", "--train.steps=1000000"})) {
       line += "'" + word + "' ";
@@ -140,7 +163,7 @@ TEST_F(TrainCommandTest, FinishesTheStepWhenASignalComes) {
                                folder_ + "/metrics.jsonl 2>/dev/null; do sleep 0.1; done; kill -" +
                                name + " $!; wait $!";
     const CommandResult result = run_command({"bash", "-c", script});
-    EXPECT_EQ(result.exit_code, 128 + number) << describe(result);
+    EXPECT_EQ(result.exit_code, code) << describe(result);
     EXPECT_THAT(result.out, HasSubstr(std::string("interrupted by SIG") + name));
     EXPECT_THAT(result.err, Not(HasSubstr("error")));
     EXPECT_EQ(metrics().back()["event"], "end");

@@ -121,7 +121,7 @@ TEST(Launchers, SheafLaunchNamesTheKilledRankAndEndsTheOthers) {
   const auto result = run_command(sheaf_launch(SHEAF_FAILING_RANK));
   expect_all_ended(result);
   EXPECT_EQ(result.exit_code, 137) << describe(result);
-  EXPECT_THAT(result.err, ContainsRegex("rank 1 [(]pid [0-9]+[)] was killed by signal 9"));
+  EXPECT_THAT(result.err, ContainsRegex("rank 1 [(]pid [0-9]+ on [^)]+[)] was killed by signal 9"));
 }
 
 TEST(Launchers, RanksUnderTorchrunNameTheKilledRankAndEnd) {

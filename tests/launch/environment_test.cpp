@@ -13,8 +13,15 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const RankPlace kPlace{
-    .local_rank = 1, .local_ranks = 4, .node_rank = 2, .nodes = 3, .endpoint = {"head", 1234}};
+const RankPlace kPlace{.rank = 9,
+                       .world_size = 12,
+                       .local_rank = 1,
+                       .local_ranks = 4,
+                       .node_rank = 2,
+                       .nodes = 3,
+                       .generation = 5,
+                       .max_restarts = 7,
+                       .endpoint = {"head", 1234}};
 
 TEST(Environment, HasTorchrunsVariables) {
   const auto environment = rank_environment({}, kPlace, 8);
@@ -27,7 +34,9 @@ TEST(Environment, HasTorchrunsVariables) {
                             "MASTER_ADDR=head",
                             "MASTER_PORT=1234",
                             "TORCHELASTIC_USE_AGENT_STORE=True",
-                            "TORCHELASTIC_RESTART_COUNT=0",
+                            "TORCHELASTIC_RESTART_COUNT=5",
+                            "TORCHELASTIC_MAX_RESTARTS=7",
+                            "SHEAF_GENERATION=5",
                             "TORCHELASTIC_RUN_ID=sheaf_head_1234",
                             "OMP_NUM_THREADS=2"}) {
     EXPECT_THAT(environment, Contains(entry));

@@ -29,7 +29,7 @@ TEST(LauncherFailure, EndsTheOthersAndNamesTheRankThatFailed) {
       3, sign_in(folder) + "if [ $RANK = 1 ]; then " + wait_for_others + "exit 3; fi; sleep 1000"));
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err,
-              MatchesRegex("error launch: rank 1 \\(pid [0-9]+\\) exited with code 3\n"));
+              MatchesRegex("error launch: rank 1 \\(pid [0-9]+ on .+\\) exited with code 3\n"));
   EXPECT_TRUE(rank_is_gone(folder, "0"));
   EXPECT_TRUE(rank_is_gone(folder, "2"));
 }
@@ -48,9 +48,10 @@ TEST(LauncherFailure, KillsARankThatIgnoresBeingTold) {
 TEST(LauncherFailure, TellsWhichSignalKilledARank) {
   const auto result = run_launcher(bash(2, "[ $RANK = 1 ] && kill -KILL $$; sleep 1000"));
   EXPECT_EQ(result.code, 137);
-  EXPECT_THAT(
-      result.err,
-      MatchesRegex("error launch: rank 1 \\(pid [0-9]+\\) was killed by signal 9 \\(SIGKILL\\)\n"));
+  // Whether it was the kernel, for want of memory, is not always known.
+  EXPECT_THAT(result.err,
+              MatchesRegex("error launch: rank 1 \\(pid [0-9]+ on .+\\) was killed by signal 9 "
+                           "\\(SIGKILL\\)(, perhaps by .+)?\n"));
 }
 
 TEST(LauncherFailure, ShowsTheLastWordsBeforeTheVerdict) {

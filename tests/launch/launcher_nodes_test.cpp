@@ -82,7 +82,7 @@ TEST_F(LauncherNodes, EndWhenTheFirstIsGone) {
     try {
       auto store = StoreHost::connect({"127.0.0.1", static_cast<std::uint16_t>(port_)},
                                       std::chrono::minutes(1));
-      return store.find("sheaf/launch/joined/1").has_value();
+      return store.find("sheaf/launch/claim/1").has_value();
     } catch (const std::exception&) {
       return false;
     }
@@ -107,8 +107,9 @@ TEST_F(LauncherNodes, RefuseASecondOneOfTheSameRank) {
 }
 
 TEST_F(LauncherNodes, CanBeInterruptedWhileTheFirstIsMissing) {
-  LauncherProcess second(node(1, "touch " + folder_.file("up") + "; sleep 1000"));
-  ASSERT_TRUE(eventually([&] { return folder_.has("up"); }));
+  LauncherProcess second(node(1, "true"));
+  ASSERT_TRUE(eventually(
+      [&] { return second.err().find("waits for the launcher of node 0") != std::string::npos; }));
   second.send(SIGTERM);
   EXPECT_EQ(second.wait(), 128 + SIGTERM);
   EXPECT_THAT(second.err(), testing::Not(HasSubstr("c10d")));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -10,6 +11,7 @@
 #include "launch/endpoint.h"
 #include "launch/store_host.h"
 #include "launcher_process.h"
+#include "sheaf/launch/progress.h"
 
 namespace sheaf::launch {
 namespace {
@@ -31,9 +33,16 @@ int say_rank() {
   return 0;
 }
 
+int die_at_step_7() {
+  Progress progress;
+  for (int step = 0; step <= 7; ++step) progress.report(step);
+  return std::raise(SIGKILL);
+}
+
 int play(std::string_view role) {
   if (role == "meet-in-store") return meet_in_store();
   if (role == "say-rank") return say_rank();
+  if (role == "die-at-step-7") return die_at_step_7();
   return 21;
 }
 

@@ -30,8 +30,8 @@ class Handler {
   void (*previous_)(int);
 };
 
-TEST(InterruptionWatch, SeesSigintAndSigterm) {
-  for (const int number : {SIGINT, SIGTERM}) {
+TEST(InterruptionWatch, SeesWhatPeopleAndSchedulersSend) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
     const InterruptionWatch watch;
     EXPECT_EQ(watch.requested(), std::nullopt);
     std::raise(number);
@@ -77,10 +77,17 @@ void raise_two(int first, int second) {
   std::raise(second);
 }
 
-TEST(InterruptionWatchDeathTest, LetsASecondSignalKill) {
+TEST(InterruptionWatchDeathTest, LetsSigintKillAtTheSecondSignal) {
   EXPECT_EXIT(raise_two(SIGINT, SIGINT), KilledBySignal(SIGINT), "");
-  EXPECT_EXIT(raise_two(SIGTERM, SIGTERM), KilledBySignal(SIGTERM), "");
-  EXPECT_EXIT(raise_two(SIGINT, SIGTERM), KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(raise_two(SIGTERM, SIGINT), KilledBySignal(SIGINT), "");
+}
+
+TEST(InterruptionWatch, StandsWhatIsSentTwice) {
+  const InterruptionWatch watch;
+  std::raise(SIGTERM);
+  std::raise(SIGTERM);
+  std::raise(SIGUSR1);
+  EXPECT_EQ(watch.requested(), SIGTERM);
 }
 
 }  // namespace

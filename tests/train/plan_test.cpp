@@ -58,6 +58,12 @@ TEST(Plan, RefusesABatchThatPassesCannotShare) {
               ThrowsMessage<UsageError>(HasSubstr("3 x 2 = 6, not 16")));
 }
 
+TEST(Plan, LetsAnyNumberOfRanksShareWhereThatIsAllowed) {
+  const RunPlan run = plan({.global = 16, .micro = 3, .uneven = true}, {.steps = 1}, 3);
+  EXPECT_EQ(run.accumulation, 2);
+  EXPECT_EQ(run.micro_batch, 3);
+}
+
 TEST(Plan, RefusesNoLengthAndTwoLengths) {
   EXPECT_THAT([] { plan({}, {}, 1); }, ThrowsMessage<UsageError>(HasSubstr("no length")));
   EXPECT_THAT([] { plan({}, {.steps = 1, .epochs = 2}, 1); },

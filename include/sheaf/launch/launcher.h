@@ -29,6 +29,10 @@ constexpr auto enum_names(Mps) {
       EnumName{"auto", Mps::automatic}, EnumName{"on", Mps::on}, EnumName{"off", Mps::off}};
 }
 
+/// What a rank exits with that was asked to leave (by SIGTERM or SIGUSR1, as schedulers do) and has
+/// saved what it needs to go on: start it again. EX_TEMPFAIL of sysexits.h.
+inline constexpr int kRequeueCode = 75;
+
 /// What is started on this node, and how it may end. (Each field has an initializer, so that GCC
 /// lets callers leave it out without a warning.)
 struct LaunchOptions {
@@ -48,6 +52,18 @@ struct LaunchOptions {
   /// The run's own folder, for the pipe and the log of MPS; empty: `log_dir`, or else a temporary
   /// one.
   std::string run_dir{};
+  /// Times that all ranks are started again after one has failed. Not after wrong usage (exit code
+  /// 2), after kRequeueCode, and after a signal to the launcher.
+  int max_restarts = 0;
+  /// Failures in a row without a new step (see Progress) after which the job is given up; 0: none.
+  int max_fruitless = 3;
+  /// Ranks, of all nodes, with which the job may go on when others cannot; 0: it needs all.
+  int min_ranks = 0;
+  /// File that holds how many ranks this node has, at most `ranks`; when it is written anew, ranks
+  /// are asked to end and as many as it says go on. Empty: none.
+  std::string ranks_file{};
+  /// A node whose launcher has not been heard of for so long is gone.
+  Seconds node_timeout{10.0};
   /// From SIGTERM to SIGKILL for the other ranks, once one has failed.
   Seconds failure_grace{3.0};
   /// From a forwarded SIGINT, SIGTERM or SIGHUP to SIGKILL.
@@ -55,9 +71,10 @@ struct LaunchOptions {
 };
 
 /// Starts the ranks with torchrun's variables, passes on their output and waits until all have
-/// ended. Returns 0, or what the first failing rank exited with (128+n for signal n), or 128+n
-/// after a forwarded signal n. Throws UsageError or IoError where they cannot be started; none is
-/// left running then.
+/// ended, for good: a failed run is started again as the options say. Returns 0, or what the first
+/// failing rank exited with (128+n for signal n), or 128+n after a forwarded signal n, or
+/// kRequeueCode where ranks left with it. Throws UsageError or IoError where they cannot be
+/// started; none is left running then.
 ///
 /// SIGINT, SIGTERM and SIGHUP go to the ranks and what they have started, SIGUSR1 and SIGUSR2 to
 /// the ranks alone.

@@ -61,6 +61,9 @@ struct BatchOptions {
   std::int64_t global = 8;
   /// Samples that one rank computes at a time; 0: all of its share at once.
   std::int64_t micro = 0;
+  /// Whether passes may have fewer samples than `micro`, so that any number of ranks can share a
+  /// batch. Runs that may lose ranks have it on.
+  bool uneven = false;
 };
 
 struct TrainSection {
@@ -148,6 +151,9 @@ void describe(Fields& field, BatchOptions& batch) {
         batch.micro,
         "samples a rank computes at a time; 0: its whole share",
         between(0, 1 << 30));
+  field("uneven",
+        batch.uneven,
+        "ranks may share a batch that they do not divide; on with --min-ranks");
 }
 
 template <class Fields>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -20,6 +21,8 @@ struct Hooks {
   /// Asked before every step: the number of the signal that asks the run to end, or 0. Where any
   /// rank is asked, all end after the step before.
   std::function<int()> stop_signal;
+  /// Told by every rank, after a restore and after every step, how many steps are done.
+  std::function<void(std::int64_t)> progress;
   /// Whether tensors of forward passes are counted for the block that makes them.
   bool labels_memory = false;
 };
