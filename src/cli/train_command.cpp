@@ -19,6 +19,7 @@
 #include "sheaf/train/run_out_of_memory.h"
 #include "sheaf/train/sinks.h"
 #include "sheaf/train/trainer.h"
+#include "train/drill.h"
 
 namespace sheaf::cli {
 namespace {
@@ -43,6 +44,18 @@ std::vector<std::shared_ptr<train::Sink>> open_sinks(const train::RunOptions& op
   sinks.push_back(train::console_sink(out, console_options(options.log)));
   if (comparison) sinks.push_back(comparison);
   return sinks;
+}
+
+/// Returns how ranks of this run join: those that hang or differ end, at once and with a code that
+/// says so, because whoever waits for them in another library cannot be woken.
+comm::InitOptions watched(const train::RunOptions& options, train::Drill* drill) {
+  comm::InitOptions init = options.comm;
+  init.watch = {.check = options.fault.check,
+                .timeout = options.fault.timeout,
+                .folder = options.log.dir,
+                .end_process = [](const std::string&) { ::_exit(comm::kWatchExitCode); }};
+  if (drill != nullptr) init.interference = drill->interference();
+  return init;
 }
 
 }  // namespace
@@ -104,11 +117,14 @@ int TrainCommand::run(Console& console) {
   }
   memory::reuse_cpu_memory();
   train::set_up_process(options_);
-  const comm::Group world = comm::init(options_.comm);
+  const int rank = comm::read_environment(comm::process_variable).rank;
+  const auto drill = train::make_drill(options_.fault, train::drill_options(options_, rank));
+  const comm::Group world = comm::init(watched(options_, drill.get()));
   const train::InterruptionWatch watch;
   launch::Progress progress;
   train::Hooks hooks{.stop_signal = [&watch] { return watch.requested().value_or(0); },
-                     .progress = [&progress](std::int64_t step) { progress.report(step); }};
+                     .progress = [&progress](std::int64_t step) { progress.report(step); },
+                     .drill = drill};
   if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
   try {
     const train::Summary summary = train::run(options_, world, hooks);

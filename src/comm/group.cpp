@@ -146,7 +146,7 @@ Work Group::all_reduce(const at::Tensor& tensor, const ReduceOptions& options) c
   check_reduce(Kind::all_reduce, tensor, options);
   const Reduce reduce{options.reduction, options.scale};
   return state_->submit(
-      {Kind::all_reduce, options.purpose, size_of(tensor), options.unit},
+      {Kind::all_reduce, options.purpose, size_of(tensor), tensor.scalar_type(), options.unit},
       on_this_stream(tensor, [=](Backend& backend) { backend.all_reduce(tensor, reduce); }));
 }
 
@@ -156,7 +156,7 @@ Work Group::all_gather(const at::Tensor& output,
   check_pair(Kind::all_gather, output, input);
   check_whole(Kind::all_gather, output, input, size());
   return state_->submit(
-      {Kind::all_gather, options.purpose, size_of(output), options.unit},
+      {Kind::all_gather, options.purpose, size_of(output), output.scalar_type(), options.unit},
       on_this_stream(output, [=](Backend& backend) { backend.all_gather(output, input); }));
 }
 
@@ -167,17 +167,22 @@ Work Group::reduce_scatter(const at::Tensor& output,
   check_whole(Kind::reduce_scatter, input, output, size());
   check_reduce(Kind::reduce_scatter, input, options);
   const Reduce reduce{options.reduction, options.scale};
-  return state_->submit({Kind::reduce_scatter, options.purpose, size_of(input), options.unit},
-                        on_this_stream(output, [=](Backend& backend) {
-                          backend.reduce_scatter(output, input, reduce);
-                        }));
+  return state_->submit(
+      {Kind::reduce_scatter, options.purpose, size_of(input), input.scalar_type(), options.unit},
+      on_this_stream(output,
+                     [=](Backend& backend) { backend.reduce_scatter(output, input, reduce); }));
 }
 
 Work Group::broadcast(const at::Tensor& tensor, int root, const MoveOptions& options) const {
   check_tensor(Kind::broadcast, "tensor", tensor);
   check_rank(Kind::broadcast, "root", root, size());
   return state_->submit(
-      {Kind::broadcast, options.purpose, size_of(tensor), options.unit},
+      {.kind = Kind::broadcast,
+       .purpose = options.purpose,
+       .bytes = size_of(tensor),
+       .dtype = tensor.scalar_type(),
+       .unit = options.unit,
+       .root = root},
       on_this_stream(tensor, [=](Backend& backend) { backend.broadcast(tensor, root); }));
 }
 
@@ -187,7 +192,7 @@ Work Group::all_to_all(const at::Tensor& output,
   check_pair(Kind::all_to_all, output, input);
   Splits splits{checked_splits("input", options.input_splits, input, size()),
                 checked_splits("output", options.output_splits, output, size())};
-  return state_->submit({Kind::all_to_all, options.purpose, size_of(input)},
+  return state_->submit({Kind::all_to_all, options.purpose, size_of(input), input.scalar_type()},
                         on_this_stream(output, [=, splits = std::move(splits)](Backend& backend) {
                           backend.all_to_all(output, input, splits);
                         }));
@@ -196,19 +201,19 @@ Work Group::all_to_all(const at::Tensor& output,
 Work Group::send(const at::Tensor& tensor, int to, const MessageOptions& options) const {
   check_tensor(Kind::send, "tensor", tensor);
   check_peer(Kind::send, "receiver", to, state_->members());
-  return state_->submit({Kind::send, options.purpose, size_of(tensor), {}, to},
-                        on_this_stream(tensor, [=, tag = options.tag](Backend& backend) {
-                          backend.send(tensor, to, tag);
-                        }));
+  return state_->submit(
+      {Kind::send, options.purpose, size_of(tensor), tensor.scalar_type(), {}, to},
+      on_this_stream(tensor,
+                     [=, tag = options.tag](Backend& backend) { backend.send(tensor, to, tag); }));
 }
 
 Work Group::recv(const at::Tensor& tensor, int from, const MessageOptions& options) const {
   check_tensor(Kind::recv, "tensor", tensor);
   check_peer(Kind::recv, "sender", from, state_->members());
-  return state_->submit({Kind::recv, options.purpose, size_of(tensor), {}, from},
-                        on_this_stream(tensor, [=, tag = options.tag](Backend& backend) {
-                          backend.recv(tensor, from, tag);
-                        }));
+  return state_->submit(
+      {Kind::recv, options.purpose, size_of(tensor), tensor.scalar_type(), {}, from},
+      on_this_stream(
+          tensor, [=, tag = options.tag](Backend& backend) { backend.recv(tensor, from, tag); }));
 }
 
 Work Group::barrier() const {
@@ -249,7 +254,9 @@ Group Group::split(const std::vector<int>& colors) const {
       std::move(backend),
       Observers{.traffic = std::make_shared<TrafficCounter>(own_observers.traffic),
                 .recorder = own_observers.recorder,
-                .name = own_observers.name + "/" + name}));
+                .name = own_observers.name + "/" + name,
+                .lookout = own_observers.lookout,
+                .interference = own_observers.interference}));
 }
 
 at::Tensor Group::shared_empty(std::int64_t numel, at::ScalarType dtype) const {

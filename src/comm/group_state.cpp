@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <thread>
 
 #include "device_stamp.h"
 #include "sheaf/base/error.h"
+#include "watch/full_check.h"
 
 namespace sheaf::comm {
 namespace {
@@ -24,6 +26,31 @@ void run_named(Kind kind, Backend& backend, const std::function<void(Backend&)>&
     throw CommError(fmt::format("{} over {} failed: {}", name(kind), backend.name(), error.what()));
   }
 }
+
+CallRecord record_of(const GroupState::Request& request) {
+  CallRecord call;
+  call.kind = static_cast<std::uint8_t>(request.kind);
+  call.dtype = static_cast<std::int8_t>(request.dtype);
+  call.peer = static_cast<std::int16_t>(request.peer >= 0 ? request.peer : request.root);
+  call.bytes = request.bytes.count;
+  call.unit = short_name(request.unit);
+  return call;
+}
+
+/// Notes when a call begins and how it ends.
+class Noted {
+ public:
+  Noted(GroupLog& log, const CallRecord& call) : log_(log), number_(log.begin(call)) {}
+  ~Noted() { log_.end(number_, state_); }
+  Noted(const Noted&) = delete;
+  Noted& operator=(const Noted&) = delete;
+  void succeeded() { state_ = CallState::done; }
+
+ private:
+  GroupLog& log_;
+  std::uint64_t number_;
+  CallState state_ = CallState::failed;
+};
 
 }  // namespace
 
@@ -44,16 +71,27 @@ GroupState::GroupState(Members members, std::unique_ptr<Backend> backend, Observ
     : members_(std::move(members)),
       observers_(std::move(observers)),
       backend_(std::move(backend)),
-      label_(observers_.recorder.label(observers_.name)) {}
+      label_(observers_.recorder.label(observers_.name)) {
+  const Lookout& lookout = observers_.lookout;
+  if (!lookout.board) return;
+  log_ = std::make_unique<GroupLog>(members_, observers_.name, lookout.board);
+  if (lookout.watch) {
+    lookout.watch->add({.log = log_.get(),
+                        .stream_ordered = backend_->stream_ordered(),
+                        .let_go = [this] { backend_->leave(); }});
+  }
+}
 
 GroupState::~GroupState() {
   bool busy = collectives_.busy();
   for (auto& [key, lane] : message_lanes_) busy = busy || lane.busy();
   // Nobody will wait for these calls any more; the peers must not wait for us either.
   if (busy) backend_->leave();
+  if (log_ && observers_.lookout.watch) observers_.lookout.watch->remove(*log_);
 }
 
 Work GroupState::submit(const Request& request, std::function<void(Backend&)> body) {
+  if (is_dropped(request)) return {};
   observers_.traffic->add(request.kind, request.purpose, {.calls = 1, .bytes = request.bytes});
   if (backend_->stream_ordered()) {
     run_in_stream(request, body);
@@ -67,11 +105,57 @@ Work GroupState::submit(const Request& request, std::function<void(Backend&)> bo
   const Span span = span_of(request);
   call->unit = span.unit;
   // The task may not hold the state that holds its lane, but the state waits for its lanes.
-  call->task = call->lane->submit([this, kind = request.kind, span, body = std::move(body)] {
+  call->task = call->lane->submit([this, note = record_of(request), span, body = std::move(body)] {
     const ScopedSpan running(observers_.recorder, span);
-    run_named(kind, *backend_, body);
+    run_noted(note, body);
   });
   return Work(std::move(call));
+}
+
+bool GroupState::is_dropped(const Request& request) const {
+  if (!observers_.interference) return false;
+  const Fate fate = observers_.interference(
+      {.rank = members_.world_rank(), .kind = request.kind, .unit = request.unit});
+  if (fate.delay > Seconds(0)) std::this_thread::sleep_for(fate.delay);
+  return fate.dropped;
+}
+
+void GroupState::run_noted(const CallRecord& call, const std::function<void(Backend&)>& body) {
+  if (!log_) return run_named(call.what(), *backend_, body);
+  Noted noted(*log_, call);
+  try {
+    compare(call);
+    run_named(call.what(), *backend_, body);
+  } catch (const WatchError&) {
+    throw;
+  } catch (const Error&) {
+    // Whoever found out has left the group; why it did says more.
+    if (const auto verdict = log_->board().verdict()) give_up(verdict->sentence);
+    throw;
+  }
+  noted.succeeded();
+}
+
+/// Holds a call that is about to begin against those of the other ranks.
+void GroupState::compare(const CallRecord& call) {
+  const Check check = observers_.lookout.check;
+  Board& board = log_->board();
+  if (board.is_condemned()) {
+    if (const auto verdict = board.verdict()) give_up(verdict->sentence);
+  }
+  if (check == Check::off || members_.size() == 1 || call.is_message()) return;
+  const auto found = check == Check::full ? disagreement_before(*backend_, members_, call)
+                                          : log_->disagreement(GroupLog::Range::near);
+  if (!found) return;
+  board.condemn({.finder = members_.world_rank(), .sentence = *found});
+  give_up(*found);
+}
+
+/// Ends this rank's part in the run: those who wait for it are let go, with the same sentence.
+void GroupState::give_up(const std::string& sentence) {
+  backend_->leave();
+  if (observers_.lookout.watch) observers_.lookout.watch->await_end();
+  throw WatchError(sentence);
 }
 
 /// Says what is known of a call before it runs.
@@ -89,14 +173,15 @@ Span GroupState::span_of(const Request& request) {
 
 void GroupState::run_in_stream(const Request& request, const std::function<void(Backend&)>& body) {
   Span span = span_of(request);
+  const CallRecord note = record_of(request);
   if (!observers_.recorder.listening()) {
-    run_named(request.kind, *backend_, body);
+    run_noted(note, body);
     return;
   }
   const c10::Stream stream = current_stream(backend_->device());
   span.stream = stream.id();
   std::shared_ptr<const Stamp> begin = stamp_now(stream);
-  run_named(request.kind, *backend_, body);
+  run_noted(note, body);
   observers_.recorder.add(span, std::move(begin), stamp_now(stream));
 }
 

@@ -12,6 +12,9 @@
 #include "lane.h"
 #include "sheaf/base/recorder.h"
 #include "sheaf/comm/traffic.h"
+#include "sheaf/comm/watch.h"
+#include "watch/group_log.h"
+#include "watch/join.h"
 
 namespace sheaf::comm {
 
@@ -36,6 +39,10 @@ struct Observers {
   Recorder recorder = {};
   /// The group's own name, the same on all its ranks.
   std::string name = "world";
+  /// Empty where calls are not written down.
+  Lookout lookout = {};
+  /// Empty but in drills.
+  Interference interference = nullptr;
 };
 
 /// What the copies of one Group share: the members, the backend and the order of calls.
@@ -48,10 +55,13 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
     Kind kind;
     Purpose purpose;
     Bytes bytes;
+    at::ScalarType dtype = at::ScalarType::Undefined;
     /// The unit it is for; empty where it is for none.
     std::string_view unit = {};
     /// The peer of a message; -1 for collectives.
     int peer = -1;
+    /// Of a broadcast; -1 for others.
+    int root = -1;
   };
   /// Queues `body` behind earlier calls of its kind (see Backend) and counts it.
   Work submit(const Request& request, std::function<void(Backend&)> body);
@@ -65,12 +75,19 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
  private:
   [[nodiscard]] Lane& lane_for(const Request& request);
   [[nodiscard]] Span span_of(const Request& request);
+  /// Tells whether a drill lets this rank make the call, after what delay.
+  [[nodiscard]] bool is_dropped(const Request& request) const;
   void run_in_stream(const Request& request, const std::function<void(Backend&)>& body);
+  void run_noted(const CallRecord& call, const std::function<void(Backend&)>& body);
+  void compare(const CallRecord& call);
+  [[noreturn]] void give_up(const std::string& sentence);
 
   Members members_;
   Observers observers_;
   std::unique_ptr<Backend> backend_;
   Label label_;
+  /// Null where calls are not written down.
+  std::unique_ptr<GroupLog> log_;
   /// Collectives so far, which are the same on all ranks.
   std::atomic<std::int64_t> calls_ = 0;
   int num_splits_ = 0;

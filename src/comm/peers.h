@@ -35,6 +35,14 @@ class Peers {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
+  [[nodiscard]] int size() const { return static_cast<int>(identities_.size()); }
+  [[nodiscard]] const Identity& identity(int world_rank) const {
+    return identities_[static_cast<std::size_t>(world_rank)];
+  }
+  /// Tells whether a rank is another process of this host.
+  [[nodiscard]] bool is_near(int world_rank) const {
+    return handles_[static_cast<std::size_t>(world_rank)] >= 0;
+  }
   /// Tells whether all ranks run where processes can see each other.
   [[nodiscard]] bool one_host() const;
   /// Says that the thread which was `world_rank` has ended.

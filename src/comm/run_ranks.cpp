@@ -17,6 +17,7 @@
 #include "shared/world.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
+#include "watch/join.h"
 
 namespace sheaf::comm {
 namespace {
@@ -28,6 +29,7 @@ struct Crew {
   std::shared_ptr<Peers> peers;
   c10::intrusive_ptr<c10d::Store> store;
   std::shared_ptr<shared::Segment> segment;
+  std::shared_ptr<Board> board;
   std::mutex mutex;
   std::exception_ptr first_error;
 };
@@ -57,7 +59,17 @@ Group join(Crew& crew, int rank) {
                                       .store = crew.store,
                                       .timeout = crew.options.timeout});
   }
-  return Group(std::make_shared<GroupState>(std::move(members), std::move(backend)));
+  // Of a dry run only one rank is there, whatever it calls.
+  Lookout lookout;
+  if (crew.options.backend != BackendKind::fake) {
+    lookout = lookout_of_thread(
+        crew.board,
+        {.peers = crew.peers, .store = crew.store, .rank = rank, .watch = crew.options.watch});
+  }
+  return Group(std::make_shared<GroupState>(
+      std::move(members),
+      std::move(backend),
+      Observers{.lookout = std::move(lookout), .interference = crew.options.interference}));
 }
 
 /// Returns the exception in flight with the rank in front of its message.
@@ -103,7 +115,8 @@ void run_ranks(int num_ranks,
             .options = options,
             .peers = std::make_shared<Peers>(num_ranks),
             .store = compat::memory_store(options.timeout),
-            .segment = shared::thread_segment(num_ranks)};
+            .segment = shared::thread_segment(num_ranks),
+            .board = thread_board(num_ranks)};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < num_ranks; ++rank) {
     threads.emplace_back([&crew, &body, rank] { run_one(crew, rank, body); });

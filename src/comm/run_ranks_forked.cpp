@@ -36,10 +36,13 @@ int run_child(const Place& place,
   at::set_num_threads(1);
   try {
     auto store = compat::file_store(path, place.size, options.timeout);
-    body(form_world(
-        place,
-        std::move(store),
-        {.backend = options.backend, .device = options.device, .timeout = options.timeout}));
+    body(form_world(place,
+                    std::move(store),
+                    {.backend = options.backend,
+                     .device = options.device,
+                     .timeout = options.timeout,
+                     .watch = options.watch,
+                     .interference = options.interference}));
     return 0;
   } catch (const Error& error) {
     error_text = error.what();

@@ -22,6 +22,7 @@
 #include "shared/world.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
+#include "watch/join.h"
 
 namespace sheaf::comm {
 namespace {
@@ -221,8 +222,13 @@ Group form_world(const Place& place, StorePointer store, const InitOptions& opti
   const std::int64_t round = store->add(fmt::format("round/{}", place.rank), 1);
   store = compat::prefixed(fmt::format("round{}", round), std::move(store));
   std::shared_ptr<Peers> peers = meet_peers(place, store, options.join_timeout);
+  Lookout lookout =
+      join_lookout({.peers = peers, .store = store, .rank = place.rank, .watch = options.watch});
   std::unique_ptr<Backend> backend = make_backend({place, options, store, peers});
-  return Group(std::make_shared<GroupState>(everybody(place), std::move(backend)));
+  return Group(std::make_shared<GroupState>(
+      everybody(place),
+      std::move(backend),
+      Observers{.lookout = std::move(lookout), .interference = options.interference}));
 }
 
 }  // namespace sheaf::comm

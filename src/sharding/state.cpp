@@ -92,8 +92,9 @@ at::Tensor State::clip_gradients(double max_norm) const {
   const Quiet quiet;
   engine_->check_failure();
   const at::Tensor norm = global_norm(*engine_);
-  // As torch's clip_grad_norm_: the small number keeps a norm of zero harmless.
-  const at::Tensor factor = (max_norm / (norm + 1e-6)).clamp_max(1.0);
+  // As torch's clip_grad_norm_: the small number keeps a norm of zero harmless. Where the norm is
+  // not a number gradients stay as they are, so that those which are to blame can be told.
+  const at::Tensor factor = (max_norm / (norm + 1e-6)).clamp_max(1.0).nan_to_num(1.0);
   const bool nothing_to_do = factor.device().is_cpu() && factor.item<double>() == 1.0;
   if (!nothing_to_do) scale_gradients(*engine_, factor);
   return norm;

@@ -115,6 +115,7 @@ void check_options(const RunOptions& options, int ranks) {
   check_optimizer(options.optimizer);
   check_checkpoint(options);
   check_profile(options);
+  check_faults(options, ranks);
   if (options.shard.prefetch && options.shard.max_gathered < 2) {
     throw UsageError(
         "shard.max_gathered = 1 leaves no room for the next unit: set shard.prefetch = false");

@@ -66,14 +66,37 @@ void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& c
     clock.mark(Phase::backward);
   }
   result.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step);
+  if (parts_.gradients_ready) parts_.gradients_ready();
   result.skipped = parts_.scaler && !parts_.scaler->unscale();
+  if (!result.skipped && options_.clip > 0) {
+    started_.gradient_norm = parts_.state.clip_gradients(options_.clip);
+  }
+  if (parts_.approve) result.skipped = !is_approved(loss_sum) || result.skipped;
   if (!result.skipped) {
-    if (options_.clip > 0) started_.gradient_norm = parts_.state.clip_gradients(options_.clip);
     if (parts_.before_update) parts_.before_update();
     parts_.optimizer->step(result.learning_rate_factor);
   }
-  started_.outcome = outcome(loss_sum);
+  if (!parts_.approve) started_.outcome = outcome(loss_sum, /*is_finite=*/true);
   clock.mark(Phase::optimizer);
+}
+
+/// Asks whether the update may be made, with what all ranks know: a gradient may be bad on one of
+/// them alone.
+bool TrainStep::is_approved(const at::Tensor& loss_sum) {
+  const bool is_usable = started_.result.skipped || has_finite_gradients();
+  started_.outcome = outcome(loss_sum, is_usable);
+  const at::Tensor outcome = started_.outcome.cpu();
+  const auto targets = std::max<std::int64_t>(started_.counts[0].item<std::int64_t>(), 1);
+  return parts_.approve({.step = started_.step + 1,
+                         .loss = outcome[0].item<double>() / static_cast<double>(targets),
+                         .learning_rate_factor = started_.result.learning_rate_factor,
+                         .finite_gradients = outcome[3].item<double>() == 0});
+}
+
+/// Says so of this rank's.
+bool TrainStep::has_finite_gradients() const {
+  if (started_.gradient_norm.defined()) return std::isfinite(started_.gradient_norm.item<double>());
+  return !options_.check_gradients || parts_.state.multiply_gradients(1.0);
 }
 
 StepResult TrainStep::finish() {
@@ -81,7 +104,8 @@ StepResult TrainStep::finish() {
   const at::Tensor counts = started_.counts.cpu();
   result.targets = counts[0].item<std::int64_t>();
   result.sample_hash = std::bit_cast<std::uint64_t>(counts[1].item<std::int64_t>());
-  if (started_.gradient_norm.defined()) {
+  // What is not finite in a step that was left out has been told already.
+  if (started_.gradient_norm.defined() && !(result.skipped && parts_.approve)) {
     result.gradient_norm = checked(started_.gradient_norm.item<double>(), started_.step);
   }
   const at::Tensor outcome = started_.outcome.cpu();
@@ -121,12 +145,14 @@ void TrainStep::backward(const at::Tensor& loss, const at::Tensor& scale) const 
   (parts_.scaler ? parts_.scaler->scale(scaled) : scaled).backward();
 }
 
-/// Sums over ranks: the loss, the signals that ask to stop, and how many are asked.
-at::Tensor TrainStep::outcome(const at::Tensor& loss_sum) const {
+/// Sums over ranks: the loss, the signals that ask to stop, how many are asked, and how many have
+/// gradients that are not finite.
+at::Tensor TrainStep::outcome(const at::Tensor& loss_sum, bool is_finite) const {
   const int signal = parts_.stop_signal ? parts_.stop_signal() : 0;
-  const at::Tensor sums = at::full({3}, signal != 0, loss_sum.options().dtype(at::kDouble));
+  const at::Tensor sums = at::full({4}, signal != 0, loss_sum.options().dtype(at::kDouble));
   sums[0].copy_(loss_sum);
   sums[1].fill_(signal);
+  sums[3].fill_(is_finite ? 0 : 1);
   parts_.group.all_reduce(sums, {.purpose = comm::Purpose::loss}).wait();
   return sums;
 }

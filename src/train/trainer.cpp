@@ -15,6 +15,7 @@
 #include "out_of_memory.h"
 #include "run_profile.h"
 #include "sheaf/base/error.h"
+#include "sheaf/base/log.h"
 #include "sheaf/data/loader.h"
 #include "sheaf/models/generate.h"
 #include "sheaf/nn/attention.h"
@@ -23,7 +24,10 @@
 #include "sheaf/train/memory_use.h"
 #include "sheaf/train/parallelize.h"
 #include "sheaf/train/step.h"
+#include "train/drill.h"
+#include "train/numbers_guard.h"
 #include "train/run_checkpointer.h"
+#include "train/sync_check.h"
 
 namespace sheaf::train {
 namespace {
@@ -48,10 +52,30 @@ data::Loader make_loader(const RunOptions& options,
            .start = start}};
 }
 
+/// Whether the host looks at the numbers of a step before the update. On a GPU it would have to
+/// wait for them, so it does only where something else than the end of the run depends on them.
+bool is_guarded(const RunOptions& options) {
+  const FaultSection& fault = options.fault;
+  return options.comm.device == comm::DeviceKind::cpu || fault.spike_factor > 0 ||
+         fault.nonfinite != OnBadNumbers::stop;
+}
+
+std::shared_ptr<Drill> drill_of(const RunOptions& options, const comm::Group& world) {
+  return make_drill(options.fault, drill_options(options, world.rank()));
+}
+
+/// Who looks at a step besides the trainer.
+struct StepWatchers {
+  std::shared_ptr<Checkpointer> checkpointer;
+  std::shared_ptr<NumbersGuard> guard;
+  std::shared_ptr<Drill> drill;
+};
+
 TrainStep make_step(const RunOptions& options,
                     const Assembly& parts,
                     const Hooks& hooks,
-                    std::shared_ptr<Checkpointer> checkpointer) {
+                    const StepWatchers& watchers) {
+  const auto slots = parts.optimizer->slots();
   return {{.model = parts.model,
            .state = parts.state,
            .optimizer = parts.optimizer,
@@ -59,12 +83,21 @@ TrainStep make_step(const RunOptions& options,
            .scaler = parts.scaler,
            .stop_signal = hooks.stop_signal,
            .before_update =
-               [checkpointer = std::move(checkpointer)] {
+               [checkpointer = watchers.checkpointer] {
                  if (checkpointer) checkpointer->before_update();
-               }},
+               },
+           .gradients_ready =
+               [drill = watchers.drill, slots] {
+                 if (drill) drill->disturb_gradients(*slots);
+               },
+           .approve = is_guarded(options)
+                          ? [guard = watchers.guard](
+                                const StepNumbers& numbers) { return guard->approve(numbers); }
+                          : std::function<bool(const StepNumbers&)>()},
           {.schedule = parts.plan.schedule,
            .micro_batch = parts.plan.micro_batch,
            .clip = options.optimizer.clip,
+           .check_gradients = options.fault.nonfinite != OnBadNumbers::stop,
            .seed = static_cast<std::uint64_t>(options.train.seed)}};
 }
 
@@ -86,21 +119,20 @@ class Trainer {
         labels_(labels_for(options, hooks, *parts_.model)),
         info_(describe_run(options, parts_)),
         progress_{.model = parts_.state, .optimizer = parts_.optimizer, .scaler = parts_.scaler},
-        checkpointer_(hooks.checkpointer ? hooks.checkpointer : make_checkpointer(options, parts_)),
+        drill_(hooks.drill ? hooks.drill : drill_of(options, world)),
+        checkpointer_(hooks.checkpointer
+                          ? hooks.checkpointer
+                          : make_checkpointer(options, parts_, drill_ ? drill_->disk() : nullptr)),
+        guard_(std::make_shared<NumbersGuard>(options, parts_.state, world.rank() == 0)),
+        sync_check_(options, parts_),
         profile_(options, world),
         clock_(parts_.device, world),
-        step_(make_step(options, parts_, hooks, checkpointer_)) {}
+        step_(make_step(options, parts_, hooks, {checkpointer_, guard_, drill_})) {}
 
   Summary run() {
     restore();
     tell([&](Sink& sink) { sink.start(info_); });
-    data::Loader loader = make_loader(options_, parts_, progress_.position);
-    try {
-      while (progress_.step < parts_.plan.steps && take_step(loader)) after_step();
-    } catch (const Diverged&) {
-      // All ranks are here, so what they were saving can still be ended.
-      if (checkpointer_) checkpointer_->finish();
-      throw;
+    while (!go_on()) {
     }
     finish();
     return summary_;
@@ -111,6 +143,38 @@ class Trainer {
   void tell(const Tell& what) {
     if (world_.rank() != 0) return;
     for (const auto& sink : hooks_.sinks) what(*sink);
+  }
+
+  /// Takes steps to the end of the run; returns false where it has gone back to a checkpoint.
+  bool go_on() {
+    data::Loader loader = make_loader(options_, parts_, progress_.position);
+    try {
+      while (progress_.step < parts_.plan.steps && take_step(loader)) after_step();
+      return true;
+    } catch (const RollBack& reason) {
+      roll_back(reason);
+      return false;
+    } catch (const Diverged&) {
+      // All ranks are here, so what they were saving can still be ended.
+      if (checkpointer_) checkpointer_->finish();
+      throw;
+    }
+  }
+
+  /// All ranks are here.
+  void roll_back(const RollBack& reason) {
+    checkpointer_->finish();
+    parts_.state.zero_gradients();
+    if (!checkpointer_->restore(progress_)) {
+      throw Diverged(fmt::format("{}; there is no checkpoint to go back to yet", reason.what()));
+    }
+    guard_->went_back_to(progress_.step);
+    if (world_.rank() == 0) {
+      log::warning(
+          "fault",
+          fmt::format(
+              "the run goes back to the end of step {}: {}", progress_.step, reason.what()));
+    }
   }
 
   void restore() {
@@ -125,6 +189,7 @@ class Trainer {
 
   /// Returns false where a rank was asked to stop.
   bool take_step(data::Loader& loader) {
+    if (drill_) rehearse();
     profile_.before_step(progress_.step + 1);
     clock_.start();
     const data::Batch batch = loader.next();
@@ -146,6 +211,14 @@ class Trainer {
     return !interrupted_by(result.stop_signal);
   }
 
+  /// Lets the faults of a drill happen that are due before a step.
+  void rehearse() {
+    drill_->begin_step(progress_.step + 1);
+    if (!drill_->wants_files() || !checkpointer_) return;
+    checkpointer_->finish();
+    drill_->damage_files(options_.checkpoint.dir);
+  }
+
   bool interrupted_by(int signal) {
     if (signal == 0 || progress_.step == parts_.plan.steps) return false;
     summary_.signal = signal;
@@ -158,7 +231,8 @@ class Trainer {
               const profile::Account& account,
               Seconds time) {
     const double rate = options_.optimizer.learning_rate * result.learning_rate_factor;
-    if (!std::isfinite(result.loss)) {
+    // Where a guard has let it pass, the step was left out.
+    if (!std::isfinite(result.loss) && !is_guarded(options_)) {
       throw Diverged(fmt::format(
           "the loss of step {} is {}, with learning rate {:.3g}: a lower rate, a longer warm-up or "
           "clipping may help",
@@ -192,8 +266,20 @@ class Trainer {
     const std::int64_t every = options_.train.evaluate_every;
     const bool due = every > 0 ? progress_.step % every == 0 : epoch_ended_;
     if (due && !last) judge();
+    compare_weights(last);
     if (!last) save(false);
     write_traces(last);
+  }
+
+  void compare_weights(bool last) {
+    if (drill_) drill_->disturb_weights(parts_.state);
+    if (!sync_check_.is_due(progress_.step, last)) return;
+    const Clock::time_point began = Clock::now();
+    const auto found = sync_check_.find_difference(progress_.step);
+    tracker_->add_pause(Clock::now() - began);
+    if (!found) return;
+    if (options_.fault.out_of_sync == OnOutOfSync::rollback) throw RollBack(*found);
+    throw Diverged(*found);
   }
 
   void write_traces(bool run_ends) {
@@ -288,7 +374,10 @@ class Trainer {
   std::vector<module::ClaimHandle> labels_;
   RunInfo info_;
   TrainingState progress_;
+  std::shared_ptr<Drill> drill_;
   std::shared_ptr<Checkpointer> checkpointer_;
+  std::shared_ptr<NumbersGuard> guard_;
+  SyncCheck sync_check_;
   RunProfile profile_;
   PhaseClock clock_;
   TrainStep step_;

@@ -67,7 +67,7 @@ TEST(Group, NamesBothCallsWhenRanksDisagree) {
               }),
               ::testing::AllOf(HasSubstr("ranks disagree"),
                                HasSubstr("all_reduce of 12 bytes of Float"),
-                               HasSubstr("all_gather of 12 bytes of Float")));
+                               HasSubstr("all_gather of 24 bytes of Float")));
 }
 
 TEST(Group, NamesTheSizesWhenRanksDisagree) {

@@ -6,6 +6,7 @@
 #include "sheaf/base/options.h"
 #include "sheaf/base/units.h"
 #include "sheaf/comm/group.h"
+#include "sheaf/comm/watch.h"
 
 namespace sheaf::comm {
 
@@ -29,6 +30,10 @@ struct InitOptions {
   Seconds join_timeout{300};
   /// How long a call may wait for the other ranks.
   Seconds timeout{1800};
+  /// How ranks watch each other; `sheaf train` sets it from its section `fault`.
+  WatchOptions watch = {};
+  /// For drills.
+  Interference interference = nullptr;
 };
 
 /// Joins the other ranks of this run and returns the group of all. Reads the environment of

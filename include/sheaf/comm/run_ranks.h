@@ -15,6 +15,8 @@ struct RunRanksOptions {
   /// Where forked ranks have their tensors. Threads are always ranks of the CPU.
   DeviceKind device = DeviceKind::cpu;
   Seconds timeout{1800};
+  WatchOptions watch = {};
+  Interference interference = nullptr;
 };
 
 /// Runs `body` on `num_ranks` ranks that are threads of this process, and returns when all have

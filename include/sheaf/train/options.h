@@ -10,6 +10,7 @@
 #include "sheaf/models/options.h"
 #include "sheaf/optim/schedule.h"
 #include "sheaf/train/checkpoint_section.h"
+#include "sheaf/train/fault_section.h"
 #include "sheaf/train/profile_section.h"
 #include "sheaf/train/sections.h"
 
@@ -30,6 +31,7 @@ struct RunOptions {
   MemorySection memory;
   CheckpointSection checkpoint;
   ProfileSection profile;
+  FaultSection fault;
   comm::InitOptions comm;
 };
 
@@ -49,6 +51,7 @@ void describe(Fields& field, RunOptions& run) {
   field.section("memory", run.memory);
   field.section("checkpoint", run.checkpoint);
   field.section("profile", run.profile);
+  field.section("fault", run.fault);
   field.section("comm", run.comm);
 }
 

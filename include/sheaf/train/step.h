@@ -28,6 +28,16 @@ class Diverged : public Error {
   }
 };
 
+/// What all ranks know of a step before its update.
+struct StepNumbers {
+  /// Counted from 1.
+  std::int64_t step = 0;
+  double loss = 0;
+  double learning_rate_factor = 1;
+  /// Whether all gradients are finite, on all ranks.
+  bool finite_gradients = true;
+};
+
 /// What a step works on.
 struct StepParts {
   std::shared_ptr<models::Model> model;
@@ -41,6 +51,11 @@ struct StepParts {
   std::function<int()> stop_signal = {};
   /// Called before the optimizer changes anything.
   std::function<void()> before_update = nullptr;
+  /// Called when the gradients are there, before anybody uses them; for drills.
+  std::function<void()> gradients_ready = nullptr;
+  /// Asked before the update, with the same numbers on all ranks: false leaves it out. The host
+  /// then waits for the device in every step.
+  std::function<bool(const StepNumbers&)> approve = nullptr;
 };
 
 struct StepOptions {
@@ -49,6 +64,8 @@ struct StepOptions {
   std::int64_t micro_batch = 1;
   /// Largest norm of all gradients; 0: they are not clipped.
   double clip = 0;
+  /// Whether gradients that are not clipped are looked at before they are approved; one exchange.
+  bool check_gradients = false;
   std::uint64_t seed = 0;
 };
 
@@ -98,7 +115,9 @@ class TrainStep {
                                    std::int64_t begin,
                                    std::int64_t step) const;
   void backward(const at::Tensor& loss, const at::Tensor& scale) const;
-  [[nodiscard]] at::Tensor outcome(const at::Tensor& loss_sum) const;
+  [[nodiscard]] at::Tensor outcome(const at::Tensor& loss_sum, bool is_finite) const;
+  [[nodiscard]] bool has_finite_gradients() const;
+  [[nodiscard]] bool is_approved(const at::Tensor& loss_sum);
 
   StepParts parts_;
   StepOptions options_;

@@ -12,6 +12,8 @@
 
 namespace sheaf::train {
 
+class Drill;
+
 /// Who takes part in a run besides the trainer.
 struct Hooks {
   /// Who is told how it goes; only rank 0's are.
@@ -25,6 +27,9 @@ struct Hooks {
   std::function<void(std::int64_t)> progress;
   /// Whether tensors of forward passes are counted for the block that makes them.
   bool labels_memory = false;
+  /// Null: what `fault.inject` says, but for faults of calls, which need a group that knows of
+  /// them.
+  std::shared_ptr<Drill> drill = nullptr;
 };
 
 /// Prepares this process for computing: number of threads, flushed denormals, the precision of
