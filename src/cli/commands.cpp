@@ -1,11 +1,13 @@
 #include "cli/commands.h"
 
+#include "cli/bench_command.h"
 #include "cli/checkpoint_diff_command.h"
 #include "cli/checkpoint_export_command.h"
 #include "cli/checkpoint_inspect_command.h"
 #include "cli/checkpoint_prune_command.h"
 #include "cli/checkpoint_verify_command.h"
 #include "cli/collectives_command.h"
+#include "cli/compare_command.h"
 #include "cli/convert_command.h"
 #include "cli/data_inspect_command.h"
 #include "cli/data_pack_command.h"
@@ -15,8 +17,11 @@
 #include "cli/launch_command.h"
 #include "cli/memory_command.h"
 #include "cli/plan_command.h"
+#include "cli/study_command.h"
+#include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "cli/train_command.h"
+#include "cli/watch_command.h"
 
 namespace sheaf::cli {
 
@@ -27,6 +32,11 @@ CommandList commands() {
   list.push_back(std::make_unique<PlanCommand>());
   list.push_back(std::make_unique<MemoryCommand>());
   list.push_back(std::make_unique<TraceCommand>());
+  list.push_back(std::make_unique<BenchCommand>());
+  list.push_back(std::make_unique<SweepCommand>());
+  list.push_back(std::make_unique<StudyCommand>());
+  list.push_back(std::make_unique<CompareCommand>());
+  list.push_back(std::make_unique<WatchCommand>());
   list.push_back(std::make_unique<ConvertCommand>());
   list.push_back(std::make_unique<CheckpointInspectCommand>());
   list.push_back(std::make_unique<CheckpointVerifyCommand>());

@@ -10,6 +10,7 @@
 #include "comm/devices.h"
 #include "comm/texts.h"
 #include "model_source.h"
+#include "sheaf/memory/cpu_usage.h"
 #include "sheaf/memory/limit.h"
 #include "sheaf/sharding/strategy.h"
 #include "sheaf/train/memory_use.h"
@@ -25,6 +26,8 @@ PeakFlops peak_of(const RunOptions& options, const Assembly& parts) {
   world.barrier().wait();
   const memory::LimitPause not_the_runs;
   PeakFlops peak = measure_cpu_peak(arithmetic);
+  // What that took does not count as the most that the run held.
+  memory::reset_cpu_peak();
   const at::Tensor mean = at::full({1}, peak.flops, at::kDouble);
   world.all_reduce(mean, {.reduction = comm::Reduction::average, .purpose = comm::Purpose::control})
       .wait();

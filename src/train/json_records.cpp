@@ -130,6 +130,15 @@ void put_progress(Json& line, const Progress& progress) {
   put(line, "cost", progress.cost);
 }
 
+void put_weights(Json& line, const std::optional<std::vector<OddWeights>>& odd) {
+  line["weights_in_sync"] = odd ? Json(odd->empty()) : Json();
+  line["odd_weights"] = Json::array();
+  if (!odd) return;
+  for (const OddWeights& each : *odd) {
+    line["odd_weights"].push_back({{"rank", each.rank}, {"unit", each.unit}});
+  }
+}
+
 // Texts of a model and names of files need not be UTF-8.
 std::string as_line(const Json& line) {
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -221,6 +230,7 @@ std::string end_line(const RunInfo& info, const Summary& summary) {
   line["straggler"] = straggler_json(summary.imbalance.straggler);
   line["memory"] = Json::array();
   for (const MemoryUse& memory : summary.memory) line["memory"].push_back(memory_json(memory));
+  put_weights(line, summary.odd_weights);
   line["epoch_seconds"] = Json::array();
   for (const Seconds epoch : summary.epochs) line["epoch_seconds"].push_back(epoch.count());
   return as_line(line);

@@ -13,6 +13,7 @@
 #include "memory_labels.h"
 #include "memory_limit.h"
 #include "out_of_memory.h"
+#include "rank_file.h"
 #include "run_profile.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
@@ -28,6 +29,7 @@
 #include "train/numbers_guard.h"
 #include "train/run_checkpointer.h"
 #include "train/sync_check.h"
+#include "weights_check.h"
 
 namespace sheaf::train {
 namespace {
@@ -127,7 +129,8 @@ class Trainer {
         sync_check_(options, parts_),
         profile_(options, world),
         clock_(parts_.device, world),
-        step_(make_step(options, parts_, hooks, {checkpointer_, guard_, drill_})) {}
+        step_(make_step(options, parts_, hooks, {checkpointer_, guard_, drill_})),
+        rank_file_(options.log.dir, world.rank()) {}
 
   Summary run() {
     restore();
@@ -257,6 +260,7 @@ class Trainer {
     summary_.last_loss = result.loss;
     epoch_time_ += step.time;
     tracker_->add(step);
+    rank_file_.write(step);
     tell([&](Sink& sink) { sink.step(step, tracker_->progress()); });
   }
 
@@ -363,6 +367,8 @@ class Trainer {
     summary_.imbalance = ranks.imbalance;
     summary_.phases_by_rank = ranks.times;
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
+    // Last, since what is gathered for it would count as memory of the run.
+    if (options_.train.compare_weights) summary_.odd_weights = compare_weights(parts_);
     tell([&](Sink& sink) { sink.end(summary_); });
     if (not_saved) std::rethrow_exception(not_saved);
   }
@@ -381,6 +387,7 @@ class Trainer {
   RunProfile profile_;
   PhaseClock clock_;
   TrainStep step_;
+  RankFile rank_file_;
   std::optional<Tracker> tracker_;
   Summary summary_;
   std::int64_t epoch_ = 0;

@@ -54,6 +54,8 @@ std::map<std::string, Folders> arrows() {
   table["train"] = below;
   table["launch"] = below;
   below.insert({"train", "launch"});
+  table["study"] = below;
+  below.insert("study");
   table["cli"] = below;
   return table;
 }

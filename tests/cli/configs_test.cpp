@@ -42,12 +42,21 @@ INSTANTIATE_TEST_SUITE_P(
     Configs,
     testing::Values("quickstart", "gpt2_124m", "gpt2_large", "smollm3_3b", "mnist_cnn"));
 
+TEST(Configs, NameOptionsOfAStudy) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int exit_code = run_program(commands(),
+                                    {"study", path_of("study_quick"), "--print-config"},
+                                    Console{.out = out, .err = err});
+  EXPECT_EQ(exit_code, 0) << err.str();
+}
+
 TEST(Configs, AreAllTested) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SHEAF_SOURCE_DIR "/configs")) {
     files += entry.path().extension() == ".toml" ? 1 : 0;
   }
-  EXPECT_EQ(files, 5);
+  EXPECT_EQ(files, 6);
 }
 
 }  // namespace

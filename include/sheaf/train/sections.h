@@ -73,6 +73,8 @@ struct TrainSection {
   std::int64_t epochs = 0;
   std::int64_t seed = 0;
   bool deterministic = false;
+  /// Whether the ranks' weights are compared after the last step.
+  bool compare_weights = false;
   bool evaluate = true;
   /// Steps between evaluations; 0: after each epoch. There is always one at the end.
   std::int64_t evaluate_every = 0;
@@ -164,6 +166,7 @@ void describe(Fields& field, TrainSection& train) {
   field("epochs", train.epochs, "passes over the data", between(0, 1'000'000));
   field("seed", train.seed, "decides weights, order and dropout", at_least(0));
   field("deterministic", train.deterministic, "refuse operators that may differ from run to run");
+  field("compare_weights", train.compare_weights, "compare the ranks' weights at the end");
   field("evaluate", train.evaluate, "whether to evaluate at all");
   field("evaluate_every", train.evaluate_every, "steps between; 0: each epoch", at_least(0));
   field("evaluate_samples", train.evaluate_samples, "samples of one; 0: all", at_least(0));

@@ -9,6 +9,12 @@
 
 namespace sheaf::train {
 
+/// A rank whose weights differ from those of most others, in one unit.
+struct OddWeights {
+  int rank = 0;
+  std::string unit;
+};
+
 /// How a run ended.
 struct Summary {
   /// Taken by this run, without those before it was resumed.
@@ -30,6 +36,8 @@ struct Summary {
   profile::Imbalance imbalance;
   /// One per rank.
   std::vector<MemoryUse> memory;
+  /// Who has other weights than most, after the last step; unset where nobody looked.
+  std::optional<std::vector<OddWeights>> odd_weights;
   /// Time of each epoch that was finished.
   std::vector<Seconds> epochs;
   /// Folder that the trained model was written to; empty when it was not.

@@ -1,0 +1,39 @@
+#include "study/parts.h"
+
+#include <fmt/format.h>
+
+#include "sheaf/base/error.h"
+#include "study/files.h"
+
+namespace sheaf::study {
+
+namespace fs = std::filesystem;
+
+Parts::Parts(fs::path folder, const std::string& key) : folder_(std::move(folder)) {
+  make_folder(folder_);
+  const fs::path marker = folder_ / "key.txt";
+  if (!fs::exists(marker)) {
+    replace_file(marker, key);
+  } else if (read_file(marker) != key) {
+    throw UsageError(
+        fmt::format("{} has the parts of another study: give another --out, or remove that folder",
+                    folder_.parent_path().string()));
+  }
+}
+
+fs::path Parts::path_of(const std::string& name) const {
+  return folder_ / (file_name(name) + ".json");
+}
+
+Json Parts::get(const std::string& name, const std::function<Json()>& make) const {
+  const fs::path path = path_of(name);
+  if (fs::exists(path)) {
+    Json kept = Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+    if (!kept.is_discarded()) return kept;
+  }
+  const Json made = make();
+  replace_file(path, made.dump(1, ' ', false, Json::error_handler_t::replace));
+  return made;
+}
+
+}  // namespace sheaf::study
