@@ -24,6 +24,7 @@
 #include "sheaf/models/model.h"
 #include "sheaf/module/deferred.h"
 #include "sheaf/sharding/shard.h"
+#include "temporary_folder.h"
 
 namespace {
 
@@ -150,12 +151,8 @@ int run(const std::string& root) {
 
 int main(int argc, char** argv) try {
   if (argc > 1) return run(argv[1]);
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("sheaf_load_model_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const int result = run(folder);
-  std::filesystem::remove_all(folder);
-  return result;
+  const sheaf::bench::TemporaryFolder folder;
+  return run(folder / "");
 } catch (const std::exception& error) {
   std::cerr << "load_model: " << error.what() << "\n";
   return 1;

@@ -22,6 +22,7 @@
 #include "sheaf/checkpoint/reader.h"
 #include "sheaf/checkpoint/saver.h"
 #include "sheaf/comm/run_ranks.h"
+#include "temporary_folder.h"
 
 namespace sheaf::bench {
 namespace {
@@ -224,9 +225,8 @@ void print(const std::string& name, const Times& times, const Options& options) 
 }
 
 void run(const Options& options) {
-  const std::string own =
-      fs::temp_directory_path() / fmt::format("sheaf_checkpoint_{}", ::getpid());
-  const std::string root = options.folder.empty() ? own : options.folder;
+  const TemporaryFolder own;
+  const std::string root = options.folder.empty() ? own / "all" : options.folder;
   const std::string folder = root + "/sheaf";
   fs::create_directories(folder);
   Times disk;

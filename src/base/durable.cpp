@@ -34,7 +34,8 @@ void keep_folder_of(const std::string& path) {
 }
 
 void write_text(const std::string& path, std::string_view text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const int fd = ::open(path.c_str(), flags, 0666);
   const bool written = fd >= 0 && write_all(fd, text);
   const int reason = errno;
   if (fd >= 0) ::close(fd);

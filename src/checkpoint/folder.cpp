@@ -129,7 +129,7 @@ FolderLock::FolderLock(const std::string& folder) {
   Disk disk;
   make_folders(folder, disk);
   const std::string path = fs::path(folder) / ".lock";
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd_ < 0)
     throw IoError(fmt::format("cannot make a file ({}): {}", std::strerror(errno), path));
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;

@@ -54,7 +54,10 @@ SafetensorsWriter::SafetensorsWriter(std::string path, SafetensorsPlan plan, Wri
       plan_(std::move(plan)),
       role_(role) {
   const bool makes = role_ == WriterRole::first;
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | (makes ? O_CREAT | O_TRUNC : 0), 0666);
+  // What a killed writer left goes; whatever else has the name, such as a link, is not written to.
+  if (makes) ::unlink(temporary_.c_str());
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (makes ? O_CREAT | O_EXCL : 0);
+  fd_ = ::open(temporary_.c_str(), flags, 0666);
   if (fd_ < 0) refuse("write");
   if (!makes) return;
   try {

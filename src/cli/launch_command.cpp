@@ -9,6 +9,14 @@ void LaunchCommand::declare(OptionSet& options) {
   options.value("nodes", launch_.nodes, "machines that take part", at_least(1));
   options.value("node-rank", launch_.node_rank, "which of them this is, from 0", at_least(0));
   options.value("endpoint", launch_.endpoint, "HOST:PORT of node 0, with several nodes");
+  options.value("secret-file",
+                launch_.secret_file,
+                "what all nodes know and strangers do not; a file of mode 600");
+  options.flag("no-secret", launch_.no_secret, "let whoever reaches the endpoint join");
+  options.value("node-timeout",
+                launch_.node_timeout,
+                "another node not heard of for that long counts as gone",
+                at_least(1));
   options.value("log-dir", launch_.log_dir, "folder for one log file per rank");
   options.value("grace",
                 launch_.signal_grace,

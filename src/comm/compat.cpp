@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 
+#include "gloo_door.h"
 #include "sheaf/base/log.h"
 
 namespace sheaf::comm::compat {
@@ -42,27 +43,22 @@ class QuietLibTorch {
   int previous_;
 };
 
-auto gloo_device(bool loopback) {
+auto gloo_device(const std::string& host) {
   const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
   if (interface != nullptr) return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
-  if (loopback) return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  if (!host.empty()) return c10d::ProcessGroupGloo::createDeviceForHostname(host);
   return c10d::ProcessGroupGloo::createDefaultDevice();
 }
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Store> tcp_store(const TcpAddress& address, bool serve, Seconds timeout) {
+c10::intrusive_ptr<c10d::Store> tcp_store(const TcpAddress& address, Seconds timeout) {
   const QuietLibTorch quiet;
   c10d::TCPStoreOptions options;
   options.port = address.port;
-  options.isServer = serve;
   options.waitWorkers = false;
   options.timeout = to_milliseconds(timeout);
   return c10::make_intrusive<c10d::TCPStore>(address.host, options);
-}
-
-std::uint16_t tcp_port(const c10d::Store& store) {
-  return dynamic_cast<const c10d::TCPStore&>(store).getPort();
 }
 
 c10::intrusive_ptr<c10d::Store> file_store(const std::string& path,
@@ -84,13 +80,17 @@ c10::intrusive_ptr<c10d::Store> prefixed(const std::string& prefix,
   return c10::make_intrusive<c10d::PrefixStore>(prefix, std::move(store));
 }
 
-c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options, bool loopback) {
+c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options,
+                                       const std::string& host) {
   [[maybe_unused]] static const bool once = switch_off_flight_recorder();
   auto settings = c10d::ProcessGroupGloo::Options::create(to_milliseconds(options.timeout));
-  settings->devices.push_back(gloo_device(loopback));
+  GlooDoor door([&] { settings->devices.push_back(gloo_device(host)); });
   settings->threads = 2;
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+  auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(
       options.store, options.rank, options.size, settings);
+  // All members are connected now, and nobody else is to come.
+  door.lock();
+  return group;
 }
 
 std::string libtorch_version() {

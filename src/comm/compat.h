@@ -21,10 +21,8 @@ struct TcpAddress {
   std::uint16_t port = 0;
 };
 
-/// Connects to the store at `address`, or serves it there.
-c10::intrusive_ptr<c10d::Store> tcp_store(const TcpAddress& address, bool serve, Seconds timeout);
-/// Returns the port that a store from tcp_store() listens at.
-std::uint16_t tcp_port(const c10d::Store& store);
+/// Connects to the store that torchrun serves at `address`.
+c10::intrusive_ptr<c10d::Store> tcp_store(const TcpAddress& address, Seconds timeout);
 c10::intrusive_ptr<c10d::Store> file_store(const std::string& path, int num_ranks, Seconds timeout);
 /// Lives in this process alone.
 c10::intrusive_ptr<c10d::Store> memory_store(Seconds timeout);
@@ -39,8 +37,8 @@ struct ProcessGroupOptions {
   Seconds timeout{1800};
 };
 
-/// `loopback`: all ranks are on this host.
-c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options, bool loopback);
+/// `host`: the address of this machine at which the others reach it; empty: gloo's own choice.
+c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options, const std::string& host);
 /// Throws UsageError where sheaf was built without CUDA.
 c10::intrusive_ptr<c10d::Backend> nccl(const ProcessGroupOptions& options, at::Device device);
 

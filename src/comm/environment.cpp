@@ -92,6 +92,10 @@ Place from_torchrun(const Lookup& lookup) {
   if (place.size > 1)
     place.port = static_cast<std::uint16_t>(variables.required("MASTER_PORT", kPorts));
   place.starter_serves = variables.text("TORCHELASTIC_USE_AGENT_STORE", "") == "True";
+  // Torchrun writes an identity of its own, also where `sheaf launch` has started it.
+  place.is_sheafs_store =
+      place.starter_serves && variables.text("TORCHELASTIC_RUN_ID", "").starts_with("sheaf_");
+  place.one_host = lookup("LOCAL_WORLD_SIZE") && place.local_size == place.size;
   place.generation = variables.text("TORCHELASTIC_RESTART_COUNT", "0");
   return place;
 }
@@ -105,6 +109,7 @@ Place from_mpirun(const Lookup& lookup) {
       variables.optional("OMPI_COMM_WORLD_LOCAL_SIZE", {1, place.size}, place.size));
   place.local_rank = static_cast<int>(
       variables.optional("OMPI_COMM_WORLD_LOCAL_RANK", {0, kMaxRanks}, place.rank));
+  place.one_host = lookup("OMPI_COMM_WORLD_LOCAL_SIZE") && place.local_size == place.size;
   if (place.local_size < place.size && !lookup("MASTER_ADDR")) {
     throw UsageError(
         "mpirun over several hosts does not say where rank 0 is: set MASTER_ADDR with mpirun -x");
@@ -129,6 +134,7 @@ Place from_srun(const Lookup& lookup) {
   const std::string per_node =
       variables.text("SLURM_STEP_TASKS_PER_NODE", std::to_string(place.size));
   place.local_size = std::atoi(per_node.c_str());
+  place.one_host = lookup("SLURM_STEP_TASKS_PER_NODE") && place.local_size == place.size;
   const std::string hosts =
       variables.text("SLURM_STEP_NODELIST", variables.text("SLURM_NODELIST", ""));
   const std::string host = hosts.empty() ? place.host : first_host(hosts);

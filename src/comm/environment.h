@@ -18,6 +18,10 @@ struct Place {
   std::uint16_t port = 0;
   /// The starter serves the store itself; rank 0 must not.
   bool starter_serves = false;
+  /// That starter is `sheaf launch`, whose store asks for the run's secret.
+  bool is_sheafs_store = false;
+  /// The starter said that all ranks are on this machine.
+  bool one_host = false;
   /// Differs between restarts of the same run.
   std::string generation;
   /// Who started it: torchrun, mpirun, srun, or nobody.

@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "reduce_kernel.h"
 #include "sheaf/base/error.h"
+#include "store/client.h"
 
 namespace sheaf::comm {
 namespace {
@@ -45,6 +46,41 @@ c10d::ReduceOp to_c10d(Reduction reduction) {
   }
 }
 
+/// Returns where the others reach this rank: on one host nowhere else than here; between hosts on
+/// the interface that leads to the store, unless that is one which they cannot use.
+std::string host_of(const GlooOptions& options) {
+  if (options.peers->one_host()) return "127.0.0.1";
+  std::string host = store::own_host(options.store);
+  return host.starts_with("127.") || host == "::1" ? "" : host;
+}
+
+/// Says which ranks of other hosts are gone, as the store knows it; nothing if none is.
+std::string lost_ranks(const GlooOptions& options) {
+  std::string list;
+  for (const std::string& name : store::lost_joiners(options.store)) {
+    if (name.starts_with("rank ")) list += (list.empty() ? "" : ", ") + name;
+  }
+  return list;
+}
+
+/// Returns what is known of a call that failed though all ranks of this host are there.
+CommError explained(const GlooOptions& options, Kind kind, const std::exception& error) try {
+  const std::string lost = lost_ranks(options);
+  if (!lost.empty()) {
+    return CommError(fmt::format(
+        "gone during {}, with their machine or the network to it: {}", comm::name(kind), lost));
+  }
+  const std::string text = error.what();
+  return CommError(fmt::format("{} failed between hosts, though all ranks reach the store: {}",
+                               comm::name(kind),
+                               text.substr(0, text.find('\n'))));
+} catch (const CommError& gone) {
+  return CommError(
+      fmt::format("{} failed, and the machine of rank 0 or the network to it is gone: {}",
+                  comm::name(kind),
+                  gone.what()));
+}
+
 }  // namespace
 
 GlooBackend::GlooBackend(Members members, GlooOptions options)
@@ -54,23 +90,25 @@ GlooBackend::GlooBackend(Members members, GlooOptions options)
                            .rank = members_.rank,
                            .size = members_.size(),
                            .timeout = options_.timeout},
-                          options_.peers->one_host())) {}
+                          host_of(options_))) {}
 
 GlooBackend::~GlooBackend() = default;
 
-/// Makes a call and waits for it. Gloo does not say which peer is gone; the process handles do.
+/// Makes a call and waits for it. Gloo does not say which peer is gone; the process handles do, and
+/// the store for those of other hosts.
 template <class Call>
 void GlooBackend::run(Kind kind, Call call) {
   try {
     call(*group_)->wait();
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     // A dying process closes its sockets a little before it counts as ended.
     constexpr std::chrono::milliseconds kPatience{500};
     if (const auto ended = options_.peers->find_ended(members_.world_ranks, kPatience)) {
       throw CommError(
           fmt::format("{} ended during {}", options_.peers->describe(*ended), comm::name(kind)));
     }
-    throw;
+    if (options_.peers->one_host()) throw;
+    throw explained(options_, kind, error);
   }
 }
 

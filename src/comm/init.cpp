@@ -9,8 +9,11 @@
 #include "environment.h"
 #include "fake_backend.h"
 #include "group_state.h"
+#include "peers.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
+#include "store/client.h"
+#include "store/server.h"
 #include "world.h"
 
 namespace sheaf::comm {
@@ -18,18 +21,58 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-StorePointer open_tcp_store(const Place& place, Seconds timeout) {
-  const bool serve = place.rank == 0 && !place.starter_serves;
-  const std::string address = fmt::format("{}:{}", place.host, place.port);
+/// Serves the store that the other ranks join. Where a starter says that all are on this machine,
+/// nobody else can reach it; otherwise it is on the interface of `address`.
+std::shared_ptr<store::Server> serve_peers(const store::Address& address, const Place& place) {
+  auto secret = store::Secret::from_environment(process_variable);
   try {
-    return compat::tcp_store({place.host, place.port}, serve, timeout);
-  } catch (const std::exception& error) {
-    log::debug("comm", error.what());
-    if (serve) {
-      throw CommError(fmt::format(
-          "rank 0 cannot serve its peers at {}: is the port in use? Set MASTER_PORT to another",
-          address));
+    auto listener = store::listen_at(
+        address, place.one_host ? store::Reach::this_machine : store::Reach::network);
+    if (secret.is_none() && !place.one_host) {
+      log::warning("comm",
+                   fmt::format("whoever reaches {} can join this run; with SHEAF_SECRET_FILE, the "
+                               "same file of mode 600 for all ranks, only they can",
+                               store::to_string(address)));
     }
+    return std::make_shared<store::Server>(std::move(listener),
+                                           store::ServerOptions{.secret = std::move(secret)});
+  } catch (const UsageError& error) {
+    log::debug("comm", error.what());
+    throw CommError(fmt::format(
+        "rank 0 cannot serve its peers at {}: is the port in use? Set MASTER_PORT to another",
+        store::to_string(address)));
+  }
+}
+
+/// Torchrun's store is LibTorch's own, which knows no secret.
+StorePointer join_torchruns_store(const Place& place, Seconds timeout) try {
+  return compat::tcp_store({place.host, place.port}, timeout);
+} catch (const std::exception& error) {
+  log::debug("comm", error.what());
+  throw CommError(fmt::format("the launcher did not answer at {}:{} within {}",
+                              place.host,
+                              place.port,
+                              to_string(timeout)));
+}
+
+StorePointer join_store(const Place& place, Seconds timeout) {
+  if (place.starter_serves && !place.is_sheafs_store) return join_torchruns_store(place, timeout);
+  store::ClientOptions options{
+      .address = {place.host, place.port},
+      .secret = store::Secret::from_environment(process_variable),
+      .name = Identity::own().describe(place.rank),
+      .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout)};
+  if (!place.starter_serves) {
+    if (place.one_host) options.address.host = "127.0.0.1";
+    if (place.rank == 0) {
+      options.server = serve_peers(options.address, place);
+      options.address = options.server->address();
+    }
+  }
+  const std::string address = store::to_string(options.address);
+  try {
+    return c10::make_intrusive<store::Client>(std::move(options));
+  } catch (const CommError&) {
     throw CommError(fmt::format("{} did not answer at {} within {}",
                                 place.starter_serves ? "the launcher" : "rank 0",
                                 address,
@@ -39,7 +82,7 @@ StorePointer open_tcp_store(const Place& place, Seconds timeout) {
 
 StorePointer open_store(const Place& place, const InitOptions& options) {
   if (place.size == 1) return compat::memory_store(options.join_timeout);
-  if (options.store == StoreKind::tcp) return open_tcp_store(place, options.join_timeout);
+  if (options.store == StoreKind::tcp) return join_store(place, options.join_timeout);
   if (options.store_path.empty()) {
     throw UsageError("comm.store = \"file\" needs comm.store_path, a file that all ranks can see");
   }

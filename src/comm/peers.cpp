@@ -39,6 +39,10 @@ Identity Identity::own() {
 
 std::string Identity::str() const { return fmt::format("{}\n{}\n{}", host, pid_space, pid); }
 
+std::string Identity::describe(int world_rank) const {
+  return fmt::format("rank {} (pid {} on {})", world_rank, pid, host);
+}
+
 Identity Identity::parse(const std::string& text) {
   const std::size_t first = text.find('\n');
   const std::size_t second = text.find('\n', first + 1);
@@ -98,8 +102,7 @@ std::optional<int> Peers::find_ended(const std::vector<int>& world_ranks,
 
 std::string Peers::describe(int world_rank) const {
   const Identity& peer = identities_[static_cast<std::size_t>(world_rank)];
-  if (peer.pid == 0) return fmt::format("rank {}", world_rank);
-  return fmt::format("rank {} (pid {} on {})", world_rank, peer.pid, peer.host);
+  return peer.pid == 0 ? fmt::format("rank {}", world_rank) : peer.describe(world_rank);
 }
 
 }  // namespace sheaf::comm

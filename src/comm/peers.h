@@ -19,6 +19,8 @@ struct Identity {
 
   [[nodiscard]] static Identity own();
   [[nodiscard]] std::string str() const;
+  /// Writes "rank 3 (pid 4242 on host)".
+  [[nodiscard]] std::string describe(int world_rank) const;
   /// Reads what str() wrote.
   [[nodiscard]] static Identity parse(const std::string& text);
 };

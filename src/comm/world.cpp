@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <string>
@@ -146,6 +147,8 @@ std::unique_ptr<Backend> make_gloo(const Formation& formation) {
 }
 
 std::unique_ptr<Backend> make_nccl(const Formation& formation) {
+  // NCCL listens too; on one host nobody else is to reach it. A user's choice stays.
+  if (formation.peers->one_host()) setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
   const at::Device device = gpu_of(formation.place);
   auto backend = std::make_unique<NcclBackend>(
       everybody(formation.place), NcclOptions{formation.store, device, formation.options.timeout});

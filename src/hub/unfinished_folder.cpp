@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "base/durable.h"
@@ -35,8 +36,10 @@ void UnfinishedFolder::begin() {
   std::error_code error;
   fs::create_directories(temporary_, error);
   if (error) refuse("make", temporary_, error);
-  lock_ = ::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  // Not through a link: what is in the folder is removed.
+  lock_ = ::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (lock_ < 0) refuse("open", temporary_, {errno, std::generic_category()});
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     throw UsageError("another process is writing this folder: " + temporary_.string());
   }
   begun_ = true;

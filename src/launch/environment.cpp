@@ -15,7 +15,8 @@ namespace sheaf::launch {
 namespace {
 
 std::vector<Variable> rank_variables(const RankPlace& place) {
-  const auto& [host, port] = place.endpoint;
+  const auto& host = place.endpoint.host;
+  const auto port = place.endpoint.port;
   std::vector<Variable> variables{
       {"RANK", std::to_string(place.rank)},
       {"LOCAL_RANK", std::to_string(place.local_rank)},
@@ -31,6 +32,8 @@ std::vector<Variable> rank_variables(const RankPlace& place) {
       {"SHEAF_GENERATION", std::to_string(place.generation)},
       // The same on every node, and no other job of these machines has it at the same time.
       {"TORCHELASTIC_RUN_ID", "sheaf_" + host + "_" + std::to_string(port)},
+      // Also where there is none: ranks must not take one that was meant for others.
+      {comm::store::Secret::kVariable, place.endpoint.secret.hex()},
   };
   if (place.min_ranks > 0) {
     variables.emplace_back("SHEAF_MIN_RANKS", std::to_string(place.min_ranks));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/cores.h"
+#include "comm/store/secret.h"
 #include "launch/endpoint.h"
 #include "launch/environment.h"
 #include "launch/gpus.h"
@@ -49,6 +50,9 @@ void check(const LaunchOptions& options) {
   if (!options.ranks_file.empty() && options.min_ranks == 0) {
     throw UsageError("--ranks-file needs --min-ranks, the fewest that the job may go on with");
   }
+  if (options.no_secret && !options.secret_file.empty()) {
+    throw UsageError("--secret-file and --no-secret exclude each other");
+  }
 }
 
 const std::string& run_folder(const LaunchOptions& options) {
@@ -60,11 +64,33 @@ std::vector<std::string> inherited_environment(const MpsDaemon* mps) {
   return mps == nullptr ? environment : with_variables(environment, mps->variables());
 }
 
+// The secret of the job: that of the user's file, or a new one where no other node has to know it.
+comm::store::Secret secret_of(const LaunchOptions& options) {
+  using comm::store::Secret;
+  if (options.no_secret) return {};
+  if (!options.secret_file.empty()) return Secret::read(options.secret_file);
+  if (options.nodes == 1) return Secret::random();
+  const auto given = Secret::from_environment(comm::process_variable);
+  if (!given.is_none()) return given;
+  throw UsageError(
+      "several nodes need --secret-file, the same file on each, since else whoever reaches the "
+      "endpoint could join the run; --no-secret does without");
+}
+
+// One node has no business on any network, whatever the endpoint's name is.
+Endpoint endpoint_of(const LaunchOptions& options) {
+  Endpoint endpoint = options.endpoint.empty() ? Endpoint{} : parse_endpoint(options.endpoint);
+  if (options.nodes == 1) endpoint.host = Endpoint{}.host;
+  endpoint.secret = secret_of(options);
+  endpoint.silence = std::chrono::duration_cast<std::chrono::milliseconds>(options.node_timeout);
+  return endpoint;
+}
+
 // Hosts the store where that is this node's part, and puts the port it took into `endpoint`.
 std::optional<StoreHost> host_store(const LaunchOptions& options, Endpoint& endpoint) {
   if (options.node_rank != 0) return std::nullopt;
   const auto reach =
-      options.endpoint.empty() ? StoreHost::Reach::this_machine : StoreHost::Reach::network;
+      options.nodes == 1 ? StoreHost::Reach::this_machine : StoreHost::Reach::network;
   auto store = StoreHost::serve(endpoint, reach);
   endpoint.port = store.port();
   return store;
@@ -199,7 +225,7 @@ int run_generations(const LaunchOptions& options,
 
 int launch(const LaunchOptions& options) {
   check(options);
-  Endpoint endpoint = options.endpoint.empty() ? Endpoint{} : parse_endpoint(options.endpoint);
+  Endpoint endpoint = endpoint_of(options);
   const std::string path = find_program(options.command.front());
   // The inbox comes before the store, whose threads are to inherit its mask.
   SignalInbox inbox;

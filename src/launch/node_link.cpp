@@ -15,6 +15,7 @@
 
 #include "launch/file_descriptor.h"
 #include "sheaf/base/error.h"
+#include "sheaf/base/units.h"
 
 namespace sheaf::launch {
 namespace {
@@ -79,6 +80,7 @@ struct NodeLink::State {
   NodeLinkOptions options;
   std::map<int, Pulse> pulses;
   std::int64_t beat = 0;
+  bool has_joined = false;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -126,8 +128,15 @@ struct NodeLink::State {
       if (std::chrono::steady_clock::now() > limit) throw CommError("it never came up");
       if (!pause() || gives_up()) return std::nullopt;
     }
-    auto store = StoreHost::connect(options.endpoint, kConnectLimit);
-    return claim(store) ? std::optional(store) : std::nullopt;
+    auto store = StoreHost::connect(options.endpoint, kConnectLimit, node_name());
+    if (!claim(store)) return std::nullopt;
+    has_joined = true;
+    return store;
+  }
+
+  // By this name the store knows who is connected.
+  [[nodiscard]] std::string node_name() const {
+    return "node " + std::to_string(options.node_rank) + " (" + options.name + ")";
   }
 
   // Takes this node's number. Another launcher that has it must have gone; one that shows a sign
@@ -223,9 +232,9 @@ NodeLink::~NodeLink() {
 }
 
 void NodeLink::run(const std::shared_ptr<State>& state) {
-  const auto lose = [&](const Error& error, const std::string& prefix) {
+  const auto lose = [&](const Error& error, std::string sentence) {
     News last;
-    last.lost = Failure{.code = error.exit_code(), .sentence = prefix + error.what()};
+    last.lost = Failure{.code = error.exit_code(), .sentence = std::move(sentence)};
     state->publish(std::move(last));
   };
   try {
@@ -235,9 +244,14 @@ void NodeLink::run(const std::shared_ptr<State>& state) {
       } while (state->pause());
     }
   } catch (const CommError& error) {
-    lose(error, "no launcher of node 0 at " + to_string(state->options.endpoint) + ": ");
+    const auto why = state->has_joined
+                         ? "it died, or its machine was not heard of for " +
+                               sheaf::to_string(Seconds(state->options.endpoint.silence))
+                         : std::string(error.what());
+    const auto where = "no launcher of node 0 at " + to_string(state->options.endpoint) + ": ";
+    lose(error, where + why);
   } catch (const Error& error) {
-    lose(error, "");
+    lose(error, error.what());
   }
   const std::lock_guard lock(state->mutex);
   state->finished = true;

@@ -1,5 +1,6 @@
 #include "sheaf/profile/recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
@@ -7,9 +8,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
+#include "base/file_descriptor.h"
 #include "sheaf/base/error.h"
 #include "trace_writer.h"
 
@@ -49,6 +50,13 @@ void start_kineto(bool with_cuda) {
       {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
 }
 
+// Makes an empty file of that name; what a killed process left of it goes.
+bool is_made(const std::string& path) {
+  ::unlink(path.c_str());
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  return file.is_open();
+}
+
 }  // namespace
 
 Recording::Recording(bool with_cuda) {
@@ -72,8 +80,8 @@ Recording::~Recording() {
 
 void Recording::save(const std::string& path, const TraceNotes& notes, const Recorder& recorder) {
   const std::string raw = path + ".unfinished";
-  // Kineto itself only complains on stderr.
-  if (!std::ofstream(raw)) throw IoError(fmt::format("cannot write the trace {}", path));
+  // Kineto itself only complains on stderr, and would follow a link.
+  if (!is_made(raw)) throw IoError(fmt::format("cannot write the trace {}", path));
   ended_ = true;
   torch::autograd::profiler::disableProfiler()->save(raw);
   write_with_notes(raw, path, notes, recorder);

@@ -51,6 +51,27 @@ TEST(Environment, ReadsTorchrun) {
   EXPECT_EQ(place.generation, "3");
 }
 
+TEST(Environment, KnowsWhoseStoreItIs) {
+  Variables variables = {{"RANK", "1"},
+                         {"WORLD_SIZE", "2"},
+                         {"MASTER_PORT", "29500"},
+                         {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                         {"TORCHELASTIC_RUN_ID", "sheaf_127.0.0.1_29500"}};
+  EXPECT_TRUE(read(variables).is_sheafs_store);
+  variables["TORCHELASTIC_RUN_ID"] = "none";  // as torchrun has it
+  EXPECT_FALSE(read(variables).is_sheafs_store);
+}
+
+// Without a word of the starter ranks may be anywhere.
+TEST(Environment, TakesOneHostForGrantedOnlyWhereTheStarterSaysSo) {
+  Variables variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29500"}};
+  EXPECT_FALSE(read(variables).one_host);
+  variables["LOCAL_WORLD_SIZE"] = "1";
+  EXPECT_FALSE(read(variables).one_host);
+  variables["LOCAL_WORLD_SIZE"] = "2";
+  EXPECT_TRUE(read(variables).one_host);
+}
+
 TEST(Environment, ReadsMpirunOnOneHost) {
   const Place place = read({{"OMPI_COMM_WORLD_RANK", "1"},
                             {"OMPI_COMM_WORLD_SIZE", "2"},

@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "comm/compat.h"
+#include "comm/store/sockets.h"
 #include "comm/world.h"
 #include "sheaf/base/error.h"
 #include "support/on_ranks.h"
@@ -80,9 +81,9 @@ TEST(Init, SaysWhereRankZeroWasExpected) {
 }
 
 TEST(Init, SaysThatThePortIsTaken) {
-  // A store of our own holds a port; rank 0 then cannot have it.
-  const auto store = compat::tcp_store({"127.0.0.1", 0}, /*serve=*/true, Seconds(5));
-  const auto port = compat::tcp_port(*store);
+  // Somebody else holds a port; rank 0 then cannot have it.
+  const auto taken = store::listen_at({}, store::Reach::this_machine);
+  const auto port = taken.address.port;
   const Variables variables(
       {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", std::to_string(port)}});
   EXPECT_THAT(error_of([] { static_cast<void>(init({.join_timeout = Seconds(2)})); }),

@@ -21,7 +21,7 @@ const RankPlace kPlace{.rank = 9,
                        .nodes = 3,
                        .generation = 5,
                        .max_restarts = 7,
-                       .endpoint = {"head", 1234}};
+                       .endpoint = {.host = "head", .port = 1234}};
 
 TEST(Environment, HasTorchrunsVariables) {
   const auto environment = rank_environment({}, kPlace, 8);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "launch/launcher_process.h"
 #include "launch/store_host.h"
@@ -19,7 +21,20 @@ class LauncherNodes : public testing::Test {
     options.nodes = 2;
     options.node_rank = node_rank;
     options.endpoint = "127.0.0.1:" + std::to_string(port_);
+    options.no_secret = true;
     return options;
+  }
+
+  [[nodiscard]] bool has_joined(int node_rank) const {
+    const Endpoint endpoint{.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port_)};
+    auto store = StoreHost::connect(endpoint, std::chrono::minutes(1));
+    return store.find("sheaf/launch/claim/" + std::to_string(node_rank)).has_value();
+  }
+
+  [[nodiscard]] std::string secret_file(const std::string& name) const {
+    std::ofstream(folder_.file(name)) << std::string(44, 'x');
+    std::filesystem::permissions(folder_.file(name), std::filesystem::perms::owner_read);
+    return folder_.file(name);
   }
 
   TemporaryFolder folder_;
@@ -78,15 +93,7 @@ TEST_F(LauncherNodes, AllEndWhenOneIsTold) {
 TEST_F(LauncherNodes, EndWhenTheFirstIsGone) {
   LauncherProcess first(node(0, "touch " + folder_.file("up") + "; sleep 1000"));
   LauncherProcess second(node(1, wait_for(folder_.file("up")) + "sleep 1000"));
-  ASSERT_TRUE(eventually([&] {
-    try {
-      auto store = StoreHost::connect({"127.0.0.1", static_cast<std::uint16_t>(port_)},
-                                      std::chrono::minutes(1));
-      return store.find("sheaf/launch/claim/1").has_value();
-    } catch (const std::exception&) {
-      return false;
-    }
-  }));
+  ASSERT_TRUE(eventually([&] { return has_joined(1); }));
   first.send(SIGKILL);
   EXPECT_EQ(second.wait(), 1);
   EXPECT_THAT(second.err(), HasSubstr("no launcher of node 0 at 127.0.0.1"));
@@ -113,6 +120,48 @@ TEST_F(LauncherNodes, CanBeInterruptedWhileTheFirstIsMissing) {
   second.send(SIGTERM);
   EXPECT_EQ(second.wait(), 128 + SIGTERM);
   EXPECT_THAT(second.err(), testing::Not(HasSubstr("c10d")));
+}
+
+TEST_F(LauncherNodes, EndWhenTheSecondIsGone) {
+  LauncherProcess first(node(0, "sleep 1000"));
+  LauncherProcess second(node(1, "touch " + folder_.file("up") + "; sleep 1000"));
+  ASSERT_TRUE(eventually([&] { return folder_.has("up") && has_joined(1); }));
+  second.send(SIGKILL);
+  EXPECT_EQ(first.wait(), 1);
+  EXPECT_THAT(verdict(first), testing::MatchesRegex("error launch: node 1 .* is gone: .*\n"));
+}
+
+TEST_F(LauncherNodes, MeetWithTheSameSecret) {
+  auto one = node(0, "true");
+  auto two = node(1, "true");
+  for (auto* options : {&one, &two}) {
+    options->no_secret = false;
+    options->secret_file = secret_file("secret");
+  }
+  LauncherProcess first(one);
+  LauncherProcess second(two);
+  EXPECT_EQ(first.wait(), 0) << first.err();
+  EXPECT_EQ(second.wait(), 0) << second.err();
+}
+
+TEST_F(LauncherNodes, RefuseEachOtherWithoutIt) {
+  auto one = node(0, wait_for(folder_.file("refused")));
+  one.no_secret = false;
+  one.secret_file = secret_file("secret");
+  LauncherProcess first(one);
+  LauncherProcess second(node(1, "sleep 1000"));
+  EXPECT_EQ(second.wait(), 2);
+  EXPECT_THAT(verdict(second), HasSubstr("it does not know the secret of the run"));
+  EXPECT_TRUE(
+      eventually([&] { return first.err().find("refused 127.0.0.1") < first.err().size(); }));
+}
+
+TEST_F(LauncherNodes, NeedASecretUnlessToldOtherwise) {
+  auto options = node(0, "true");
+  options.no_secret = false;
+  const auto result = run_launcher(options);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("several nodes need --secret-file"));
 }
 
 }  // namespace

@@ -170,6 +170,24 @@ TEST(Launcher, RefusesAProgramThatCannotBeExecuted) {
   EXPECT_THAT(result.err, HasSubstr("cannot execute the program (No such file"));
 }
 
+TEST(Launcher, RefusesRanksWithoutTheSecret) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const auto result = run_launcher({.ranks = 1, .command = {self, "--role=meet-without-secret"}});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("[0] the store refused to let this join"));
+  EXPECT_THAT(result.err, testing::ContainsRegex("warning store: refused 127.0.0.1:[0-9]+, which"));
+}
+
+TEST(Launcher, MakesAnotherSecretForEveryRun) {
+  const auto first = run_launcher(bash(2, "echo $SHEAF_SECRET"));
+  const auto second = run_launcher(bash(2, "echo $SHEAF_SECRET"));
+  const auto lines = sorted_lines(first.out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], testing::MatchesRegex("\\[0\\] [0-9a-f]{64}"));
+  EXPECT_EQ(lines[0].substr(4), lines[1].substr(4));
+  EXPECT_NE(lines, sorted_lines(second.out));
+}
+
 TEST(Launcher, HostsTheStoreInWhichRanksMeet) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const auto result = run_launcher({.ranks = 3, .command = {self, "--role=meet-in-store"}});

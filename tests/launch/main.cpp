@@ -11,6 +11,7 @@
 #include "launch/endpoint.h"
 #include "launch/store_host.h"
 #include "launcher_process.h"
+#include "sheaf/base/error.h"
 #include "sheaf/launch/progress.h"
 
 namespace sheaf::launch {
@@ -19,13 +20,25 @@ namespace {
 int meet_in_store() {
   const std::string endpoint =
       std::string(std::getenv("MASTER_ADDR")) + ":" + std::getenv("MASTER_PORT");
-  auto store = StoreHost::connect(parse_endpoint(endpoint), std::chrono::minutes(1));
+  auto where = parse_endpoint(endpoint);
+  where.secret = comm::store::Secret::from_environment(comm::process_variable);
+  auto store = StoreHost::connect(where, std::chrono::minutes(1));
   store.set_once(std::string("here/") + std::getenv("RANK"), "yes");
   for (const char* key : {"here/0", "here/1", "here/2"}) {
     if (!eventually([&] { return store.find(key).has_value(); })) return 1;
   }
   std::cout << "met the others" << std::endl;
   return 0;
+}
+
+int meet_without_secret() {
+  ::unsetenv(comm::store::Secret::kVariable);
+  try {
+    return meet_in_store();
+  } catch (const UsageError& error) {
+    std::cerr << error.what() << std::endl;
+    return error.exit_code();
+  }
 }
 
 int say_rank() {
@@ -41,6 +54,7 @@ int die_at_step_7() {
 
 int play(std::string_view role) {
   if (role == "meet-in-store") return meet_in_store();
+  if (role == "meet-without-secret") return meet_without_secret();
   if (role == "say-rank") return say_rank();
   if (role == "die-at-step-7") return die_at_step_7();
   return 21;

@@ -43,6 +43,13 @@ struct LaunchOptions {
   int node_rank = 0;
   /// HOST:PORT of node 0. Empty, on one node only: a free port on 127.0.0.1.
   std::string endpoint{};
+  /// File with what all nodes know and strangers do not, for its owner only (mode 600). One node
+  /// makes a secret of its own; several need the file, or `no_secret`.
+  std::string secret_file{};
+  /// Lets whoever reaches the endpoint join.
+  bool no_secret = false;
+  /// Another node that has not been heard of for that long counts as gone.
+  Seconds node_timeout{15.0};
   /// Folder for one rank_<rank>.log per rank, appended to; empty: none.
   std::string log_dir{};
   /// The program, looked up in PATH, and its arguments.
