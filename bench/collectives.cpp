@@ -39,7 +39,7 @@ class Direct {
   Direct(const c10::intrusive_ptr<c10d::Store>& store, const Group& group)
       : gloo_(sheaf::comm::compat::gloo(
             {.store = store, .rank = group.rank(), .size = group.size(), .timeout = kTimeout},
-            true)),
+            "127.0.0.1")),
         rank_(group.rank()),
         size_(group.size()) {}
 

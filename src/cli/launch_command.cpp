@@ -37,10 +37,6 @@ void LaunchCommand::declare(OptionSet& options) {
                 at_least(0));
   options.value(
       "ranks-file", launch_.ranks_file, "file that says how many ranks this node has now");
-  options.value("node-timeout",
-                launch_.node_timeout,
-                "time after which a node that is not heard of is gone",
-                at_least(1));
   options.rest(launch_.command, "the program and its arguments");
 }
 

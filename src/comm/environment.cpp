@@ -89,12 +89,15 @@ Place from_torchrun(const Lookup& lookup) {
       static_cast<int>(variables.optional("LOCAL_WORLD_SIZE", {1, place.size}, place.size));
   place.local_rank = static_cast<int>(variables.optional("LOCAL_RANK", {0, kMaxRanks}, place.rank));
   place.host = variables.text("MASTER_ADDR", place.host);
-  if (place.size > 1)
-    place.port = static_cast<std::uint16_t>(variables.required("MASTER_PORT", kPorts));
-  place.starter_serves = variables.text("TORCHELASTIC_USE_AGENT_STORE", "") == "True";
   // Torchrun writes an identity of its own, also where `sheaf launch` has started it.
   place.is_sheafs_store =
-      place.starter_serves && variables.text("TORCHELASTIC_RUN_ID", "").starts_with("sheaf_");
+      lookup("SHEAF_STORE_PORT") && variables.text("TORCHELASTIC_RUN_ID", "").starts_with("sheaf_");
+  if (place.size > 1) {
+    const char* port = place.is_sheafs_store ? "SHEAF_STORE_PORT" : "MASTER_PORT";
+    place.port = static_cast<std::uint16_t>(variables.required(port, kPorts));
+  }
+  place.starter_serves =
+      place.is_sheafs_store || variables.text("TORCHELASTIC_USE_AGENT_STORE", "") == "True";
   place.one_host = lookup("LOCAL_WORLD_SIZE") && place.local_size == place.size;
   place.generation = variables.text("TORCHELASTIC_RESTART_COUNT", "0");
   return place;

@@ -14,6 +14,9 @@
 namespace sheaf::launch {
 namespace {
 
+/// The same on all nodes.
+int port_for_others(std::uint16_t port) { return port < 65'535 ? port + 1 : port - 1; }
+
 std::vector<Variable> rank_variables(const RankPlace& place) {
   const auto& host = place.endpoint.host;
   const auto port = place.endpoint.port;
@@ -25,8 +28,10 @@ std::vector<Variable> rank_variables(const RankPlace& place) {
       {"GROUP_RANK", std::to_string(place.node_rank)},
       {"GROUP_WORLD_SIZE", std::to_string(place.nodes)},
       {"MASTER_ADDR", host},
-      {"MASTER_PORT", std::to_string(port)},
-      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+      // Programs of torch.distributed know no secret: their rank 0 serves them at the next port.
+      {"MASTER_PORT", std::to_string(port_for_others(port))},
+      {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+      {"SHEAF_STORE_PORT", std::to_string(port)},
       {"TORCHELASTIC_RESTART_COUNT", std::to_string(place.generation)},
       {"TORCHELASTIC_MAX_RESTARTS", std::to_string(place.max_restarts)},
       {"SHEAF_GENERATION", std::to_string(place.generation)},

@@ -1,5 +1,7 @@
 #include "launch/member_council.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace sheaf::launch {
@@ -43,8 +45,9 @@ void MemberCouncil::look() {
   }
   if (generation_ >= 0 && newest_.generation > generation_ && !failure_) {
     failure_ = Failure{.code = 1,
-                       .sentence = "node " + std::to_string(node_) +
-                                   " was given up by node 0, which did not hear of it for a while"};
+                       .sentence = fmt::format("node {} was given up by node 0, which did not hear "
+                                               "of it for a while",
+                                               node_)};
   }
 }
 

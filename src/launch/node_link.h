@@ -24,7 +24,7 @@ struct NodeLinkOptions {
   /// Ranks that this node can start, at first.
   int ranks = 1;
   /// A launcher that has not been heard of for so long is gone.
-  Seconds node_timeout{10};
+  Seconds node_timeout{15};
   /// Node 0 hosts the store; the others connect to the endpoint.
   std::optional<StoreHost> store;
 };

@@ -147,6 +147,12 @@ void Drill::begin_step(std::int64_t step) {
 void Drill::disturb_gradients(optim::SlotSource& slots) {
   const auto flip = state_->take(FaultKind::flip_gradient);
   const auto set = state_->take(FaultKind::set_gradient);
+  if (state_->take(FaultKind::negate_gradients)) {
+    for (std::size_t s = 0; s < slots.segments().size(); ++s) {
+      const at::Tensor gradient = slots.gradient(s);
+      if (gradient.defined()) gradient.neg_();
+    }
+  }
   const auto disturb = [&](const InjectedFault& fault, const auto& change) {
     for (std::size_t s = 0; s < slots.segments().size(); ++s) {
       for (const optim::Slot& slot : slots.segments()[s].slots) {

@@ -18,6 +18,7 @@ enum class FaultKind {
   delay_call,
   flip_gradient,
   set_gradient,
+  negate_gradients,
   flip_weight,
   flip_file,
   truncate_file,
@@ -32,6 +33,7 @@ constexpr auto enum_names(FaultKind) {
                     EnumName{"delay_call", FaultKind::delay_call},
                     EnumName{"flip_gradient", FaultKind::flip_gradient},
                     EnumName{"set_gradient", FaultKind::set_gradient},
+                    EnumName{"negate_gradients", FaultKind::negate_gradients},
                     EnumName{"flip_weight", FaultKind::flip_weight},
                     EnumName{"flip_file", FaultKind::flip_file},
                     EnumName{"truncate_file", FaultKind::truncate_file},
@@ -44,7 +46,7 @@ struct InjectedFault {
   int rank = 0;
   /// Counted from 1, as the log does.
   std::int64_t step = 0;
-  /// How many steps it lasts: slow and full_disk.
+  /// How many steps it lasts: slow, negate_gradients and full_disk.
   std::int64_t steps = 1;
   /// Part of the name of a unit (calls) or of a parameter (gradients, weights); empty: the first.
   std::string where;
@@ -58,7 +60,8 @@ struct InjectedFault {
   std::string text;
 
   [[nodiscard]] bool lasts() const {
-    return kind == FaultKind::slow || kind == FaultKind::full_disk;
+    return kind == FaultKind::slow || kind == FaultKind::negate_gradients ||
+           kind == FaultKind::full_disk;
   }
   [[nodiscard]] bool is_on(int own_rank, std::int64_t now) const {
     return rank == own_rank && now >= step && now < step + (lasts() ? steps : 1);

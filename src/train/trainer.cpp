@@ -368,7 +368,7 @@ class Trainer {
     summary_.phases_by_rank = ranks.times;
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     // Last, since what is gathered for it would count as memory of the run.
-    if (options_.train.compare_weights) summary_.odd_weights = compare_weights(parts_);
+    if (options_.train.compare_weights) summary_.odd_weights = find_odd_weights(parts_);
     tell([&](Sink& sink) { sink.end(summary_); });
     if (not_saved) std::rethrow_exception(not_saved);
   }

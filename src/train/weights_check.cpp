@@ -58,7 +58,7 @@ std::int64_t commonest(const at::Tensor& by_rank) {
 
 }  // namespace
 
-std::vector<OddWeights> compare_weights(const Assembly& parts) {
+std::vector<OddWeights> find_odd_weights(const Assembly& parts) {
   const at::NoGradGuard no_grad;
   const comm::Group& world = parts.mesh.world();
   const auto sums = own_checksums(parts);

@@ -43,7 +43,10 @@ std::vector<std::string> failures_of(const std::string& source) {
   std::vector<std::string> found;
   for (std::sregex_iterator i(source.begin(), source.end(), start), none; i != none; ++i) {
     const auto begin = static_cast<std::size_t>(i->position() + i->length());
-    const std::string statement = source.substr(begin, source.find(';', begin) - begin);
+    // Names of fields in a message are no words of a sentence.
+    static const std::regex field(R"re(\.at\("[^"]*"\))re");
+    const std::string statement =
+        std::regex_replace(source.substr(begin, source.find(';', begin) - begin), field, "");
     std::string sentence;
     for (std::sregex_iterator j(statement.begin(), statement.end(), literal); j != none; ++j) {
       sentence += (*j)[1];

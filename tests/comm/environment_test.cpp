@@ -55,11 +55,14 @@ TEST(Environment, KnowsWhoseStoreItIs) {
   Variables variables = {{"RANK", "1"},
                          {"WORLD_SIZE", "2"},
                          {"MASTER_PORT", "29500"},
-                         {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                         {"TORCHELASTIC_RUN_ID", "sheaf_127.0.0.1_29500"}};
+                         {"SHEAF_STORE_PORT", "29400"},
+                         {"TORCHELASTIC_RUN_ID", "sheaf_127.0.0.1_29400"}};
   EXPECT_TRUE(read(variables).is_sheafs_store);
+  EXPECT_TRUE(read(variables).starter_serves);
+  EXPECT_EQ(read(variables).port, 29400);
   variables["TORCHELASTIC_RUN_ID"] = "none";  // as torchrun has it
   EXPECT_FALSE(read(variables).is_sheafs_store);
+  EXPECT_EQ(read(variables).port, 29500);
 }
 
 // Without a word of the starter ranks may be anywhere.

@@ -218,6 +218,20 @@ TEST(GroupLog, KnowsALaterDifferenceByTheCallsBefore) {
   EXPECT_THAT(*found, HasSubstr("as exchange 0 of group world"));
 }
 
+// As on a GPU, whose calls return before the others have come.
+TEST(GroupLog, SeesNoDifferenceToARankThatIsFarBehind) {
+  const auto board = thread_board(2);
+  GroupLog zero({.rank = 0, .world_ranks = {0, 1}}, "world", board);
+  GroupLog one({.rank = 1, .world_ranks = {0, 1}}, "world", board);
+  one.begin(gather_of("a"));
+  zero.begin(gather_of("a"));
+  for (std::size_t i = 0; i < 3 * kRememberedCalls; ++i) {
+    zero.begin(gather_of("b"));
+    EXPECT_EQ(zero.disagreement(GroupLog::Range::near), std::nullopt);
+    EXPECT_EQ(one.disagreement(GroupLog::Range::near), std::nullopt);
+  }
+}
+
 TEST(ListOfRanks, IsShort) {
   EXPECT_EQ(list_of_ranks({3}), "rank 3");
   EXPECT_EQ(list_of_ranks({0, 2}), "ranks 0 and 2");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <string>
 #include <vector>
@@ -103,6 +104,21 @@ void expect_survivors_name_rank_1(const CommandResult& result) {
 }
 
 TEST(Launchers, SheafLaunchRunsTheExample) { expect_hello(sheaf_launch(SHEAF_HELLO_GROUP)); }
+
+// It knows nothing of our store and its secret.
+TEST(Launchers, SheafLaunchRunsTorchDistributed) {
+  const auto found = find_torchrun();
+  if (!found) GTEST_SKIP() << kInstallTorchrun;
+  const auto python = std::filesystem::path(*found).parent_path() / "python3";
+  const std::string script =
+      "import torch, torch.distributed as d; d.init_process_group('gloo'); "
+      "x = torch.tensor([d.get_rank() + 1]); d.all_reduce(x); print('sum', x.item()); "
+      "d.destroy_process_group()";
+  const auto result =
+      run_command({SHEAF_PROGRAM, "launch", "--ranks", "2", "--", python, "-c", script});
+  EXPECT_EQ(result.exit_code, 0) << describe(result);
+  EXPECT_THAT(matches(result.out, "(sum .*)$"), ElementsAre("sum 3", "sum 3")) << describe(result);
+}
 
 TEST(Launchers, TheExampleStartsItself) { expect_hello({SHEAF_HELLO_GROUP, "--ranks", "4"}); }
 

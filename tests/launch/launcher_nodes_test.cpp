@@ -49,7 +49,7 @@ std::string verdict(const LauncherProcess& launcher) {
 }
 
 TEST_F(LauncherNodes, NumberTheirRanksThrough) {
-  const std::string script = "echo $RANK of $WORLD_SIZE at $MASTER_ADDR $MASTER_PORT";
+  const std::string script = "echo $RANK of $WORLD_SIZE at $MASTER_ADDR $SHEAF_STORE_PORT";
   LauncherProcess second(node(1, script));
   LauncherProcess first(node(0, script));
   EXPECT_EQ(first.wait(), 0) << first.err();

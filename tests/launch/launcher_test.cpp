@@ -35,9 +35,9 @@ TEST(Launcher, GivesEveryRankItsVariables) {
            "echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $GROUP_WORLD_SIZE "
            "$MASTER_ADDR $TORCHELASTIC_USE_AGENT_STORE $TORCHELASTIC_RESTART_COUNT"));
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(
-      sorted_lines(result.out),
-      testing::ElementsAre("[0] 0 0 2 2 0 1 127.0.0.1 True 0", "[1] 1 1 2 2 0 1 127.0.0.1 True 0"));
+  EXPECT_THAT(sorted_lines(result.out),
+              testing::ElementsAre("[0] 0 0 2 2 0 1 127.0.0.1 False 0",
+                                   "[1] 1 1 2 2 0 1 127.0.0.1 False 0"));
 }
 
 TEST(Launcher, KeepsTheStreamsApart) {

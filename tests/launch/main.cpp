@@ -19,7 +19,7 @@ namespace {
 
 int meet_in_store() {
   const std::string endpoint =
-      std::string(std::getenv("MASTER_ADDR")) + ":" + std::getenv("MASTER_PORT");
+      std::string(std::getenv("MASTER_ADDR")) + ":" + std::getenv("SHEAF_STORE_PORT");
   auto where = parse_endpoint(endpoint);
   where.secret = comm::store::Secret::from_environment(comm::process_variable);
   auto store = StoreHost::connect(where, std::chrono::minutes(1));

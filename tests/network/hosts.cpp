@@ -46,11 +46,12 @@ void end(pid_t pid) {
 
 std::optional<std::string> why_no_hosts() {
   if (::geteuid() != 0) return "only root can simulate hosts";
-  const auto tried = run_command({"unshare",
-                                  "--net",
-                                  "bash",
-                                  "-c",
-                                  "ip link add bridge0 type bridge && ip link add cable0 type veth"});
+  const auto tried =
+      run_command({"unshare",
+                   "--net",
+                   "bash",
+                   "-c",
+                   "ip link add bridge0 type bridge && ip link add cable0 type veth"});
   if (tried.exit_code == 0) return std::nullopt;
   return "hosts cannot be simulated here (iproute2, veth, bridge): " + tried.err;
 }

@@ -51,8 +51,9 @@ TEST(BenchProgram, ComparesStrategiesWithOneRank) {
 }
 
 TEST(BenchProgram, NamesTheRankWhoseGradientsAreWrong) {
-  const CommandResult result = run_sheaf({"bench", "--ranks=3", "--steps=4"},
-                                         {"--strategies=ddp", "--fault.perturb_gradient=1"});
+  const CommandResult result =
+      run_sheaf({"bench", "--ranks=3", "--steps=4"},
+                {"--strategies=ddp", "--fault.inject=negate_gradients:rank=1:step=1:steps=4"});
   EXPECT_EQ(result.exit_code, 1) << describe(result);
   EXPECT_THAT(result.out, ContainsRegex("WRONG ddp: weights out of sync: rank 1 in unit"));
 }
@@ -60,7 +61,7 @@ TEST(BenchProgram, NamesTheRankWhoseGradientsAreWrong) {
 TEST(BenchProgram, SeesAWrongGradientInTheLossWhereWeightsAreCut) {
   const CommandResult result =
       run_sheaf({"bench", "--ranks=2", "--steps=6", "--optimizer.learning_rate=1e-2"},
-                {"--strategies=zero3", "--fault.perturb_gradient=1"});
+                {"--strategies=zero3", "--fault.inject=negate_gradients:rank=1:step=1:steps=6"});
   EXPECT_EQ(result.exit_code, 1) << describe(result);
   EXPECT_THAT(result.out, HasSubstr("WRONG zero3: loss"));
 }

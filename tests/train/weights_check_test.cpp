@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,10 @@ Summary end_of(const std::string& stage, int wrong_rank) {
   options.batch.global = 6;
   options.train.evaluate = false;
   options.train.compare_weights = true;
-  options.fault.perturb_gradient = wrong_rank;
+  if (wrong_rank >= 0) {
+    options.fault.inject = {
+        fmt::format("negate_gradients:rank={}:step=1:steps={}", wrong_rank, options.train.steps)};
+  }
   return record_run(options, 3)->ended.at(0);
 }
 

@@ -69,8 +69,6 @@ struct LaunchOptions {
   /// File that holds how many ranks this node has, at most `ranks`; when it is written anew, ranks
   /// are asked to end and as many as it says go on. Empty: none.
   std::string ranks_file{};
-  /// A node whose launcher has not been heard of for so long is gone.
-  Seconds node_timeout{10.0};
   /// From SIGTERM to SIGKILL for the other ranks, once one has failed.
   Seconds failure_grace{3.0};
   /// From a forwarded SIGINT, SIGTERM or SIGHUP to SIGKILL.

@@ -111,16 +111,17 @@ const GroupPage* GroupLog::page_of(std::size_t member) const {
 
 /// Tells whether a peer's calls up to and with `exchange` are others than this rank's.
 bool GroupLog::differs(const GroupPage& peer, std::uint64_t exchange) const {
-  const auto is_there = [&] {
-    const std::uint64_t begun = peer.begun.load(std::memory_order_seq_cst);
+  const auto remembers = [&](const GroupPage& page) {
+    const std::uint64_t begun = page.begun.load(std::memory_order_seq_cst);
     return begun > exchange && begun - exchange < kRememberedCalls;
   };
-  if (!is_there()) return false;
+  // Either may be far ahead where calls return before they are done, as on a GPU's stream.
+  if (!remembers(peer) || !remembers(*page_)) return false;
   const std::size_t place = exchange % kRememberedCalls;
   const std::uint64_t theirs = peer.history[place].load(std::memory_order_relaxed);
   const std::uint64_t ours = page_->history[place].load(std::memory_order_relaxed);
-  // Looked at again, because the peer may have gone on and used the place for another exchange.
-  return theirs != ours && is_there();
+  // Looked at again, because a rank may have gone on and used the place for another exchange.
+  return theirs != ours && remembers(peer) && remembers(*page_);
 }
 
 std::optional<std::string> GroupLog::disagreement(Range range) const {
