@@ -26,6 +26,7 @@ class ElasticNodes : public testing::Test {
     options.node_rank = node_rank;
     options.endpoint = "127.0.0.1:" + std::to_string(port_);
     options.max_restarts = 3;
+    options.no_secret = true;
     options.node_timeout = Seconds(2);
     return options;
   }
