@@ -39,8 +39,11 @@ int BenchCommand::run(Console& console) {
        .python = against_ == Against::pytorch ? python_ : ""},
       folder,
       [](const std::string& what) { log::info("bench", what); });
-  if (!out_.empty()) study::replace_file(folder / "bench.json", bench.dump(2) + "\n");
-  console.out << (json_ ? bench.dump(2) + "\n" : study::bench_page(bench));
+  if (!out_.empty())
+    study::replace_file(folder / "bench.json",
+                        bench.dump(2, ' ', false, study::Json::error_handler_t::replace) + "\n");
+  console.out << (json_ ? bench.dump(2, ' ', false, study::Json::error_handler_t::replace) + "\n"
+                        : study::bench_page(bench));
   return study::all_is_well(bench) ? 0 : 1;
 }
 

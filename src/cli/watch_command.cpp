@@ -6,7 +6,6 @@
 #include <ostream>
 
 #include "cli/option_set.h"
-#include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
 #include "sheaf/train/interruption.h"
 #include "study/watch/server.h"
@@ -22,7 +21,7 @@ void WatchCommand::declare(OptionSet& options) {
 
 int WatchCommand::run(Console& console) {
   if (!std::filesystem::is_directory(folder_)) {
-    throw UsageError(fmt::format("there is no folder {}: give the --log.dir of a run", folder_));
+    log::warning("watch", fmt::format("there is no folder {} yet: waiting for a run", folder_));
   }
   const train::InterruptionWatch interruption;
   study::Server server({.address = address_, .port = port_});

@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 
 // How long nodes may take to come, at the start and where too few are left.
 constexpr auto kGatherLimit = 300s;
-// How long the others may work on when this node's ranks have done their work.
-constexpr auto kOtherNodesLimit = 300s;
 // What launchers take beyond their ranks' time to end.
 constexpr auto kMargin = 10s;
 
@@ -81,7 +79,19 @@ void HostCouncil::look_at_values() {
     if (found != news_.values.end()) ends_[node.node] = decode_end(found->second);
   }
   const auto found = news_.values.find(key_of("failure", roster_.generation));
-  if (found != news_.values.end() && !failure_) failure_ = decode_failure(found->second);
+  if (found != news_.values.end()) note(decode_failure(found->second));
+}
+
+void HostCouncil::note(const Failure& failure) {
+  if (failure_) return;
+  failure_ = failure;
+  if (ends_.contains(0)) limit_ = time_to_end();
+}
+
+// When nodes whose ranks were told to end have reported that they have.
+HostCouncil::Clock::time_point HostCouncil::time_to_end() const {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.signal_grace) +
+         kMargin;
 }
 
 // A node whose launcher has gone, or is another one now, has lost its ranks.
@@ -113,15 +123,15 @@ bool HostCouncil::lives(const NodeSlots& node) const {
 }
 
 void HostCouncil::report_failure(const Failure& failure) {
-  if (!failure_) failure_ = failure;
+  note(failure);
   if (link_) link_->post_once(key_of("failure", roster_.generation), encode(failure));
 }
 
 void HostCouncil::report_end(const NodeEnd& end) {
   ends_[0] = end;
+  // Others may work on for as long as they live.
   const bool done = end.code == 0 && !failure_;
-  const auto grace = std::chrono::duration_cast<Clock::duration>(options_.signal_grace);
-  limit_ = Clock::now() + (done ? Clock::duration(kOtherNodesLimit) : grace + kMargin);
+  limit_ = done ? Clock::time_point::max() : time_to_end();
 }
 
 bool HostCouncil::all_ended() const {

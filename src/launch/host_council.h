@@ -53,6 +53,8 @@ class HostCouncil final : public Council {
   void look_at_nodes();
   void look_at_values();
   void find_the_lost();
+  void note(const Failure& failure);
+  [[nodiscard]] Clock::time_point time_to_end() const;
   void consider_regroup();
   [[nodiscard]] bool lives(const NodeSlots& node) const;
   [[nodiscard]] bool all_ended() const;

@@ -47,7 +47,8 @@ std::vector<std::string> cells(const Json& row) {
       has(memory, "error") ? fmt::format("{:+.1f} %", 100 * memory["error"].get<double>()) : kNone,
       alone ? kNone : size_text(row["traffic"]["bytes"]),
       alone ? kNone : milliseconds(row["phases"].value("exposed_communication", 0.0)),
-      fmt::format("{:.5f}", row["last_loss"].get<double>()),
+      row["last_loss"].is_number() ? fmt::format("{:.5f}", row["last_loss"].get<double>())
+                                   : "not finite",
       sync_text(row)};
 }
 

@@ -21,6 +21,13 @@ Parts::Parts(fs::path folder, const std::string& key) : folder_(std::move(folder
   }
 }
 
+/// What failed is tried again next time; lack of memory is a result.
+bool Parts::has_failed(const Json& made) {
+  if (made.is_null()) return true;
+  if (!made.is_object()) return false;
+  return made.contains("ending") ? made["ending"] == "failed" : made.contains("reason");
+}
+
 fs::path Parts::path_of(const std::string& name) const {
   return folder_ / (file_name(name) + ".json");
 }
@@ -32,6 +39,7 @@ Json Parts::get(const std::string& name, const std::function<Json()>& make) cons
     if (!kept.is_discarded()) return kept;
   }
   const Json made = make();
+  if (has_failed(made)) return made;
   replace_file(path, made.dump(1, ' ', false, Json::error_handler_t::replace));
   return made;
 }

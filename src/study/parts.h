@@ -15,10 +15,12 @@ class Parts {
   /// `key` says what the study is of. Throws UsageError if the folder has parts of another one.
   Parts(std::filesystem::path folder, const std::string& key);
 
-  /// Returns the part of that name: from its file, or else what `make` returns, which is kept.
+  /// Returns the part of that name: from its file, or else what `make` returns, which is kept
+  /// unless it says that it failed.
   [[nodiscard]] Json get(const std::string& name, const std::function<Json()>& make) const;
 
  private:
+  [[nodiscard]] static bool has_failed(const Json& made);
   [[nodiscard]] std::filesystem::path path_of(const std::string& name) const;
 
   std::filesystem::path folder_;

@@ -94,6 +94,11 @@ std::string odd_weights_text(const Json& odd) {
 }
 
 void judge_loss(const Json& baseline, Json& row) {
+  if (!baseline["last_loss"].is_number() || !row["last_loss"].is_number()) {
+    row["loss_agrees"] = false;
+    row["problems"].push_back("the last loss is not finite");
+    return;
+  }
   const double expected = baseline["last_loss"];
   const double loss = row["last_loss"];
   const double difference = std::abs(loss - expected) / std::max(std::abs(expected), 1e-12);
@@ -120,6 +125,7 @@ StrategyRun one_rank(const train::RunOptions& options, int ranks, std::int64_t s
   run.options.fault = {};
   if (run.options.batch.micro == 0) {
     run.options.batch.micro = (run.options.batch.global + ranks - 1) / ranks;
+    run.options.batch.uneven = true;
   }
   return run;
 }

@@ -1,7 +1,10 @@
 #include "study/trial.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "sheaf/base/error.h"
 #include "sheaf/base/toml.h"
 #include "study/child.h"
 #include "study/files.h"
@@ -13,9 +16,16 @@ namespace fs = std::filesystem;
 
 // What a rank ends with that the system's own guard against lack of memory has killed.
 constexpr int kKilled = 137;
+constexpr const char* kTrialFile = "trial.toml";
 
+/// Removes what an earlier try has left, and nothing that is somebody else's.
 fs::path fresh_folder(const Trial& trial, const fs::path& folder) {
   const fs::path own = folder / trial.name;
+  const bool is_free = !fs::exists(own) || (fs::is_directory(own) && fs::is_empty(own));
+  if (!is_free && !fs::exists(own / kTrialFile)) {
+    throw UsageError(fmt::format(
+        "{} is there already, and not of an earlier try: give another --out", own.string()));
+  }
   fs::remove_all(own);
   make_folder(own);
   return own;
@@ -27,7 +37,7 @@ std::vector<std::string> command_for(const std::string& word,
   train::RunOptions options = trial.options;
   options.log.dir = own.string();
   options.log.tensorboard = false;
-  const fs::path file = own / "trial.toml";
+  const fs::path file = own / kTrialFile;
   replace_file(file, write_toml(fields_of(options)));
   return {own_program(), word, file.string(), "--ranks", std::to_string(trial.ranks)};
 }

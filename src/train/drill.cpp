@@ -37,7 +37,8 @@ void flip_bit(const at::Tensor& values, int bit) {
   const at::Tensor first = values.view({-1}).narrow(0, 0, 1);
   const at::ScalarType whole = values.element_size() == 2 ? at::kShort : at::kInt;
   const at::Tensor bits = first.view(whole);
-  bits.copy_(at::bitwise_xor(bits, static_cast<std::int64_t>(1) << bit));
+  const std::int64_t place = bit % (8 * values.element_size());
+  bits.copy_(at::bitwise_xor(bits, static_cast<std::int64_t>(1) << place));
 }
 
 fs::path largest_file(const fs::path& folder) {

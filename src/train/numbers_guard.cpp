@@ -89,9 +89,11 @@ std::string NumbersGuard::find_spike(const StepNumbers& numbers) const {
 
 bool NumbersGuard::decide(OnBadNumbers policy, const StepNumbers& numbers, std::string problem) {
   if (policy == OnBadNumbers::stop) throw Diverged(problem);
-  if (policy == OnBadNumbers::skip || gone_back_for_ == numbers.step) return skip(problem);
-  gone_back_for_ = numbers.step;
-  throw RollBack(problem);
+  // A step that goes wrong again after the run went back for it would do so for ever.
+  const bool is_new =
+      policy == OnBadNumbers::rollback && gone_back_for_.insert(numbers.step).second;
+  if (is_new) throw RollBack(problem);
+  return skip(problem);
 }
 
 bool NumbersGuard::skip(const std::string& problem) {

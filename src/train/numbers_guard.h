@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 
 #include "sheaf/base/error.h"
@@ -48,7 +49,7 @@ class NumbersGuard {
   std::deque<Loss> losses_;
   std::int64_t skipped_in_a_row_ = 0;
   /// The last step that the run went back for; a second time it is left out.
-  std::int64_t gone_back_for_ = 0;
+  std::set<std::int64_t> gone_back_for_;
 };
 
 }  // namespace sheaf::train

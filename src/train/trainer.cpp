@@ -282,7 +282,9 @@ class Trainer {
     const auto found = sync_check_.find_difference(progress_.step);
     tracker_->add_pause(Clock::now() - began);
     if (!found) return;
-    if (options_.fault.out_of_sync == OnOutOfSync::rollback) throw RollBack(*found);
+    // Where it happens again after the run went back for it, it would do so for ever.
+    const bool again = std::exchange(out_of_sync_at_, progress_.step) == progress_.step;
+    if (options_.fault.out_of_sync == OnOutOfSync::rollback && !again) throw RollBack(*found);
     throw Diverged(*found);
   }
 
@@ -384,6 +386,7 @@ class Trainer {
   std::shared_ptr<Checkpointer> checkpointer_;
   std::shared_ptr<NumbersGuard> guard_;
   SyncCheck sync_check_;
+  std::int64_t out_of_sync_at_ = -1;
   RunProfile profile_;
   PhaseClock clock_;
   TrainStep step_;

@@ -38,6 +38,17 @@ TEST(Parts, ThatFailedAreMadeAgain) {
   EXPECT_EQ(parts.get("x", [] { return Json(3); }), 3);
 }
 
+TEST(Parts, WhoseRunFailedAreMadeAgainButNotThoseThatLackedMemory) {
+  const TemporaryFolder folder;
+  const Parts parts(folder.path("parts"), "key");
+  for (const Json& failed : {Json(), Json{{"ending", "failed"}}, Json{{"reason", "no file"}}}) {
+    EXPECT_EQ(parts.get("x", [&] { return failed; }), failed);
+  }
+  const Json too_large{{"ending", "out of memory"}, {"reason", "256 MiB"}};
+  EXPECT_EQ(parts.get("x", [&] { return too_large; }), too_large);
+  EXPECT_EQ(parts.get("x", [] { return Json(5); }), too_large);
+}
+
 TEST(Parts, ThatWereCutShortAreMadeAgain) {
   const TemporaryFolder folder;
   const Parts parts(folder.path("parts"), "key");

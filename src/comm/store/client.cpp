@@ -40,13 +40,16 @@ std::chrono::milliseconds patience_of(std::chrono::milliseconds timeout) {
 bool is_ready(const FileDescriptor& socket,
               short events,
               std::chrono::steady_clock::time_point limit) {
-  pollfd entry{.fd = socket.get(), .events = events, .revents = 0};
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
   constexpr std::int64_t kLongestPoll = 1'000'000'000;
-  return ::poll(&entry,
-                1,
-                static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestPoll))) == 1;
+  while (true) {
+    pollfd entry{.fd = socket.get(), .events = events, .revents = 0};
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
+    const int ready = ::poll(
+        &entry, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestPoll)));
+    // A signal is no end of the time.
+    if (ready >= 0 || errno != EINTR) return ready == 1;
+  }
 }
 
 // Returns the client behind any prefixes, null where the store is of another kind.

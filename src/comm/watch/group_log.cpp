@@ -121,7 +121,7 @@ bool GroupLog::differs(const GroupPage& peer, std::uint64_t exchange) const {
   const std::uint64_t theirs = peer.history[place].load(std::memory_order_relaxed);
   const std::uint64_t ours = page_->history[place].load(std::memory_order_relaxed);
   // Looked at again, because a rank may have gone on and used the place for another exchange.
-  return theirs != ours && remembers(peer) && remembers(*page_);
+  return theirs != ours && remembers(peer) && remembers(*page_) && peer.group.load() == id_;
 }
 
 std::optional<std::string> GroupLog::disagreement(Range range) const {

@@ -53,7 +53,11 @@ class Handler {
     sigemptyset(&ours.sa_mask);
     ::sigaction(number(), &ours, &previous_);
   }
-  ~Handler() { ::sigaction(number(), &previous_, nullptr); }
+  ~Handler() {
+    // Takes back what threads that block it have not got yet: it would end the process later.
+    ::signal(number(), SIG_IGN);
+    ::sigaction(number(), &previous_, nullptr);
+  }
   Handler(const Handler&) = delete;
   Handler& operator=(const Handler&) = delete;
 

@@ -84,7 +84,11 @@ void Watch::look() {
   setting_.board->rank(setting_.rank).heard = now;
   if (setting_.far && now >= far_due_) {
     setting_.far->exchange();
-    far_due_ = board_time() + kFarPeriod.count();
+    // The time that the store took is no absence, and is to be a fifth of all time at most.
+    const std::int64_t done = board_time();
+    far_due_ = done + std::max<std::int64_t>(kFarPeriod.count(), 4 * (done - now));
+    last_look_ = done;
+    setting_.board->rank(setting_.rank).heard = done;
   }
   if (setting_.board->is_condemned()) return;
   auto found = find_disagreement();
@@ -119,14 +123,16 @@ std::optional<std::string> Watch::find_hang() {
 /// Says who keeps a call waiting that began too long ago; nothing where nobody does.
 std::optional<std::string> Watch::judge(const CallRecord& call, const Watched& group) const {
   const GroupLog& log = *group.log;
-  if (call.state != CallState::running && !group.stream_ordered) return std::nullopt;
+  const bool runs = call.state == CallState::running;
+  if (!runs && (!group.stream_ordered || call.is_message())) return std::nullopt;
   std::vector<int> missing;
   if (call.is_message()) {
     missing.push_back(log.members().world_ranks[static_cast<std::size_t>(call.peer)]);
   } else {
     missing = log.not_begun(call.exchange);
   }
-  for (const int rank : log.members().world_ranks) {
+  // Of a call that has returned, only who has not begun it can be missed.
+  for (const int rank : runs ? log.members().world_ranks : std::vector<int>()) {
     const bool is_listed = std::ranges::find(missing, rank) != missing.end();
     if (!is_listed && is_silent(setting_.board->rank(rank))) missing.push_back(rank);
   }

@@ -155,7 +155,7 @@ def take_step(model, optimizer, settings, step):
         nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
     optimizer.step()
     optimizer.zero_grad()
-    mean = (total / ranks).cpu()
+    mean = total / ranks
     dist.all_reduce(mean)
     return mean.item()
 

@@ -56,14 +56,14 @@
   function showCards() {
     const last = state.steps[state.steps.length - 1];
     if (!last) return;
-    const [left, unit, digits] = duration(last.remaining_seconds);
+    const [time, unit, digits] = duration(state.end ? state.end.elapsed_seconds : last.remaining_seconds);
     const all = [
       { label: "step", value: last.step, unit: `of ${number(state.start?.steps ?? 0, 0)}` },
       { label: "loss", value: last.loss ?? "not finite", digits: 4 },
       { label: state.start ? `${state.start.items} per second` : "speed", value: last.mean_items_per_second },
       { label: "MFU", value: last.mean_mfu === null ? null : 100 * last.mean_mfu, unit: "%", digits: 1 },
       { label: "peak of tensors, rank 0", value: mebibytes(last.memory.peak_allocated), unit: "MiB", digits: 1 },
-      { label: state.end ? "ended" : "left", value: left, unit, digits },
+      { label: state.end ? "took" : "left", value: time, unit, digits },
     ];
     cards.replaceChildren(...all.map(figure));
   }
@@ -105,7 +105,8 @@
     state.next = answer.next;
     showHead();
     showCards();
-    showRanks(answer.ranks);
+    // A run of more ranks may have left files there.
+    showRanks(answer.ranks.filter((row) => !state.start || row.rank < state.start.ranks));
     if (answer.lines.length === 0) return;
     setPoints(blocks.loss, (step) => [step.loss]);
     setPoints(blocks.speed, (step) => [step.items_per_second, step.mean_items_per_second]);

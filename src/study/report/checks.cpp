@@ -15,6 +15,11 @@ constexpr double kEquallyFast = 0.97;
 
 Json check(const Json& ok, const std::string& text) { return {{"ok", ok}, {"text", text}}; }
 
+bool all_have(const Json& each_strategy, const char* key) {
+  return std::ranges::all_of(
+      each_strategy, [&](const Json& each) { return each.is_object() && each.contains(key); });
+}
+
 Json backend_check(const Json& data) {
   const Json& environment = data["strategies"][0].value("environment", Json());
   if (!environment.is_object()) return check(nullptr, "backend: no strategy ran");
@@ -146,8 +151,8 @@ Json checks_section(const Json& data) {
                         data["settings"]["unit_per_block"].get<bool>()
                             ? "zero3 gathers one block at a time"
                             : "zero3's units follow shard.min_parameters, not the blocks"));
-  items.push_back(check(!data["profiles"].empty(), "every strategy was profiled"));
-  items.push_back(check(!data["memory"].empty(), "memory was measured by purpose"));
+  items.push_back(check(all_have(data["profiles"], "ranks"), "every strategy was profiled"));
+  items.push_back(check(all_have(data["memory"], "measured"), "memory was measured by purpose"));
   return section(
       {.id = "checks",
        .title = "Configuration checklist",

@@ -1,5 +1,6 @@
 #include "study/watch/http.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,7 +92,12 @@ std::string wire_text(const Response& response) {
 
 bool is_own_host(std::string_view host, std::string_view bound) {
   const std::string name = lower(without_port(host));
-  return name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name == bound;
+  // Where all interfaces are served, any number is one of them; only names can be pointed
+  // elsewhere.
+  in_addr parsed{};
+  const bool is_number = bound == "0.0.0.0" && ::inet_pton(AF_INET, name.c_str(), &parsed) == 1;
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name == bound ||
+         is_number;
 }
 
 }  // namespace sheaf::study

@@ -27,8 +27,9 @@ constexpr std::chrono::seconds kPatience{5};
 constexpr int kTickMs = 200;
 
 void send_all(int socket, const std::string& text) {
+  const auto until = Clock::now() + kPatience;
   std::size_t sent = 0;
-  while (sent < text.size()) {
+  while (sent < text.size() && Clock::now() < until) {
     const ssize_t size = ::send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     // Whoever does not read in time gets no more.
     if (size <= 0) return;
@@ -127,7 +128,7 @@ void Server::run(const Answer& answer, const std::function<bool()>& stop) {
     for (std::size_t i = 0; i < connections.size(); ++i) {
       const bool speaks = ready > 0 && entries[i + 1].revents != 0;
       const bool goes_on =
-          speaks ? serve(connections[i], answer) : Clock::now() < connections[i].until;
+          (!speaks || serve(connections[i], answer)) && Clock::now() < connections[i].until;
       if (goes_on) kept.push_back(std::move(connections[i]));
     }
     connections = std::move(kept);
