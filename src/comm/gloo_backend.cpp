@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
@@ -54,11 +55,14 @@ std::string host_of(const GlooOptions& options) {
   return host.starts_with("127.") || host == "::1" ? "" : host;
 }
 
-/// Says which ranks of other hosts are gone, as the store knows it; nothing if none is.
+/// Says which ranks are gone, as the store knows it; nothing if none is. The store also remembers
+/// those of generations before, which are other processes.
 std::string lost_ranks(const GlooOptions& options) {
   std::string list;
-  for (const std::string& name : store::lost_joiners(options.store)) {
-    if (name.starts_with("rank ")) list += (list.empty() ? "" : ", ") + name;
+  const std::vector<std::string> lost = store::lost_joiners(options.store);
+  for (int rank = 0; rank < options.peers->size(); ++rank) {
+    const std::string name = options.peers->identity(rank).describe(rank);
+    if (std::ranges::find(lost, name) != lost.end()) list += (list.empty() ? "" : ", ") + name;
   }
   return list;
 }

@@ -128,15 +128,10 @@ struct NodeLink::State {
       if (std::chrono::steady_clock::now() > limit) throw CommError("it never came up");
       if (!pause() || gives_up()) return std::nullopt;
     }
-    auto store = StoreHost::connect(options.endpoint, kConnectLimit, node_name());
+    auto store = StoreHost::connect(options.endpoint, kConnectLimit);
     if (!claim(store)) return std::nullopt;
     has_joined = true;
     return store;
-  }
-
-  // By this name the store knows who is connected.
-  [[nodiscard]] std::string node_name() const {
-    return "node " + std::to_string(options.node_rank) + " (" + options.name + ")";
   }
 
   // Takes this node's number. Another launcher that has it must have gone; one that shows a sign

@@ -60,12 +60,9 @@ StoreHost StoreHost::serve(const Endpoint& endpoint, Reach reach) {
   return StoreHost(std::make_shared<Impl>(Impl{c10::make_intrusive<Client>(std::move(options))}));
 }
 
-StoreHost StoreHost::connect(const Endpoint& endpoint,
-                             std::chrono::milliseconds timeout,
-                             const std::string& name) {
-  auto options = client_options(endpoint, timeout);
-  options.name = name;
-  return StoreHost(std::make_shared<Impl>(Impl{c10::make_intrusive<Client>(std::move(options))}));
+StoreHost StoreHost::connect(const Endpoint& endpoint, std::chrono::milliseconds timeout) {
+  return StoreHost(
+      std::make_shared<Impl>(Impl{c10::make_intrusive<Client>(client_options(endpoint, timeout))}));
 }
 
 std::uint16_t StoreHost::port() const { return impl_->store->address().port; }
@@ -93,7 +90,5 @@ std::optional<std::string> StoreHost::find(const std::string& key) {
     return store.get_to_str(key);
   });
 }
-
-std::vector<std::string> StoreHost::lost() { return impl_->store->lost(); }
 
 }  // namespace sheaf::launch

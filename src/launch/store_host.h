@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "launch/endpoint.h"
 
@@ -21,11 +20,9 @@ class StoreHost {
   /// Hosts the store for whoever knows the endpoint's secret; it ends with the last copy of this. A
   /// port of 0 takes a free one. Throws UsageError if the port is not to be had.
   static StoreHost serve(const Endpoint& endpoint, Reach reach);
-  /// Connects to the store of another process, trying for that long. With a `name` this counts as
-  /// lost() when it goes without a word. Throws UsageError where it is refused.
-  static StoreHost connect(const Endpoint& endpoint,
-                           std::chrono::milliseconds timeout,
-                           const std::string& name = "");
+  /// Connects to the store of another process, trying for that long. Throws UsageError where it is
+  /// refused.
+  static StoreHost connect(const Endpoint& endpoint, std::chrono::milliseconds timeout);
 
   [[nodiscard]] std::uint16_t port() const;
   /// Sets the key unless it is there, and returns what it then holds.
@@ -36,9 +33,6 @@ class StoreHost {
                       const std::string& value);
   void set(const std::string& key, const std::string& value);
   [[nodiscard]] std::optional<std::string> find(const std::string& key);
-  /// Returns the names of those who connected and went without a word: they died, or their machine
-  /// has not been heard of for the endpoint's `silence`.
-  [[nodiscard]] std::vector<std::string> lost();
 
  private:
   struct Impl;

@@ -18,15 +18,29 @@ namespace fs = std::filesystem;
 constexpr int kKilled = 137;
 constexpr const char* kTrialFile = "trial.toml";
 
+/// Tells whether a folder is of an earlier try, which may have been killed at any moment.
+bool is_a_trials(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return false;
+  const fs::directory_iterator files(folder);
+  return fs::is_empty(folder) || std::ranges::any_of(files, [](const fs::directory_entry& file) {
+           return file.path().filename().string().starts_with(kTrialFile);
+         });
+}
+
 /// Removes what an earlier try has left, and nothing that is somebody else's.
 fs::path fresh_folder(const Trial& trial, const fs::path& folder) {
   const fs::path own = folder / trial.name;
-  const bool is_free = !fs::exists(own) || (fs::is_directory(own) && fs::is_empty(own));
-  if (!is_free && !fs::exists(own / kTrialFile)) {
-    throw UsageError(fmt::format(
-        "{} is there already, and not of an earlier try: give another --out", own.string()));
+  if (fs::exists(own)) {
+    if (!is_a_trials(own)) {
+      throw UsageError(fmt::format(
+          "{} is there already, and not of an earlier try: give another --out", own.string()));
+    }
+    // By another name first: half a folder would not be known as a trial's any more.
+    const fs::path removed = own.string() + ".removed";
+    fs::remove_all(removed);
+    fs::rename(own, removed);
+    fs::remove_all(removed);
   }
-  fs::remove_all(own);
   make_folder(own);
   return own;
 }
