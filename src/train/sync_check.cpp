@@ -1,18 +1,14 @@
 #include "train/sync_check.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 #include <torch/nn/module.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
-#include <span>
 
-#include "base/checksum.h"
 #include "comm/watch/group_log.h"
 #include "sheaf/sharding/strategy.h"
+#include "train/fingerprints.h"
 
 namespace sheaf::train {
 namespace {
@@ -21,24 +17,8 @@ namespace {
 /// computes with.
 constexpr std::size_t kPerUnit = 2;
 
-std::uint64_t fingerprint_of(const at::Tensor& values, std::uint64_t before) {
-  const at::Tensor host = values.detach().cpu().contiguous();
-  return checksum_of({static_cast<const std::byte*>(host.const_data_ptr()),
-                      static_cast<std::size_t>(host.nbytes())},
-                     before);
-}
-
-std::map<std::string, std::size_t> units_of_parameters(const sharding::State& state) {
-  std::map<std::string, std::size_t> units;
-  const std::vector<sharding::UnitInfo> infos = state.units();
-  for (std::size_t u = 0; u < infos.size(); ++u) {
-    for (const std::string& name : infos[u].parameters) units[name] = u;
-  }
-  return units;
-}
-
 /// Splits ranks that should have the same into those that do; empty where all have.
-std::vector<std::vector<int>> factions(const std::map<std::int64_t, std::vector<int>>& by_value) {
+std::vector<std::vector<int>> factions(const std::map<std::uint64_t, std::vector<int>>& by_value) {
   std::vector<std::vector<int>> sides;
   if (by_value.size() < 2) return sides;
   for (const auto& [value, ranks] : by_value) sides.push_back(ranks);
@@ -83,23 +63,12 @@ bool SyncCheck::is_due(std::int64_t step, bool last) const {
 
 std::optional<std::string> SyncCheck::find_difference(std::int64_t step) const {
   const comm::Group& world = parts_.mesh.world();
-  std::vector<std::int64_t> own = own_fingerprints();
-  const auto size = static_cast<std::int64_t>(own.size());
-  const auto on_device = at::TensorOptions(world.device()).dtype(at::kLong);
-  const at::Tensor gathered = at::empty({size * world.size()}, on_device);
-  world
-      .all_gather(gathered,
-                  at::from_blob(own.data(), {size}, at::kLong).to(world.device()),
-                  {.purpose = comm::Purpose::control})
-      .wait();
-  const at::Tensor host = gathered.cpu();
-  const auto* values = host.const_data_ptr<std::int64_t>();
-  const auto found = compare({values, values + host.numel()});
+  const auto found = compare(gather_over_ranks(world, own_fingerprints()));
   if (!found) return std::nullopt;
   return fmt::format("the weights are out of sync after step {}: {}", step, *found);
 }
 
-std::vector<std::int64_t> SyncCheck::own_fingerprints() const {
+std::vector<std::uint64_t> SyncCheck::own_fingerprints() const {
   const auto units = units_of_parameters(parts_.state);
   std::vector<std::uint64_t> values(parts_.state.units().size() * kPerUnit);
   for (const sharding::Slice& slice : parts_.state.kept_slices()) {
@@ -117,14 +86,12 @@ std::vector<std::int64_t> SyncCheck::own_fingerprints() const {
       value = fingerprint_of(item.value(), value);
     }
   }
-  std::vector<std::int64_t> own;
-  for (const std::uint64_t value : values) own.push_back(std::bit_cast<std::int64_t>(value));
-  return own;
+  return values;
 }
 
 /// Masters are the same on ranks with the same place along the axis that cuts them, whole
 /// parameters on all ranks.
-std::optional<std::string> SyncCheck::compare(const std::vector<std::int64_t>& all) const {
+std::optional<std::string> SyncCheck::compare(const std::vector<std::uint64_t>& all) const {
   const auto ranks = static_cast<std::size_t>(parts_.mesh.world().size());
   const std::size_t per_rank = all.size() / ranks;
   const auto cut = static_cast<std::size_t>(cuts_state_ ? parts_.mesh.size("shard") : 1);
@@ -136,7 +103,7 @@ std::optional<std::string> SyncCheck::compare(const std::vector<std::int64_t>& a
     for (std::size_t i = 0; i < kPerUnit && sides.empty(); ++i) {
       const std::size_t places = i == 0 ? cut : 1;
       for (std::size_t place = 0; place < places && sides.empty(); ++place) {
-        std::map<std::int64_t, std::vector<int>> by_value;
+        std::map<std::uint64_t, std::vector<int>> by_value;
         for (std::size_t r = place; r < ranks; r += places) {
           by_value[all[r * per_rank + u * kPerUnit + i]].push_back(static_cast<int>(r));
         }

@@ -23,9 +23,8 @@ class SyncCheck {
   [[nodiscard]] std::optional<std::string> find_difference(std::int64_t step) const;
 
  private:
-  struct Fingerprints;
-  [[nodiscard]] std::vector<std::int64_t> own_fingerprints() const;
-  [[nodiscard]] std::optional<std::string> compare(const std::vector<std::int64_t>& all) const;
+  [[nodiscard]] std::vector<std::uint64_t> own_fingerprints() const;
+  [[nodiscard]] std::optional<std::string> compare(const std::vector<std::uint64_t>& all) const;
 
   const RunOptions& options_;
   const Assembly& parts_;
