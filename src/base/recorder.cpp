@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kMostSpans = std::size_t{1} << 20;
 
-struct DeviceSpan {
-  Span span;
-  std::shared_ptr<const Stamp> begin;
-  std::shared_ptr<const Stamp> end;
-};
-
 }  // namespace
 
 struct Recorder::State {
@@ -99,6 +93,11 @@ std::vector<Span> Recorder::take(const std::optional<Origin>& origin) {
   const std::lock_guard lock(state_->mutex);
   for (DeviceSpan& each : left) state_->device_spans.push_back(std::move(each));
   return taken;
+}
+
+std::vector<DeviceSpan> Recorder::take_unread() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->device_spans, {});
 }
 
 ScopedSpan::ScopedSpan(Recorder recorder, const Span& what)

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "captured.h"
+
 namespace sheaf::comm {
 namespace {
 
@@ -26,6 +28,7 @@ class EventStamp final : public Stamp {
   }
 
   void wait() const { event_.synchronize(); }
+  [[nodiscard]] void* event() const { return event_.eventId(); }
 
  private:
   c10::Event event_;
@@ -38,9 +41,12 @@ c10::Stream current_stream(at::Device device) {
 }
 
 std::shared_ptr<const Stamp> stamp_now(const c10::Stream& stream) {
+  if (is_captured(stream)) return replayed_stamp(stream);
   return std::make_shared<EventStamp>(stream);
 }
 
 void wait_for(const Stamp& stamp) { static_cast<const EventStamp&>(stamp).wait(); }
+
+void* event_of(const Stamp& stamp) { return static_cast<const EventStamp&>(stamp).event(); }
 
 }  // namespace sheaf::comm

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <string_view>
 
 #include "sheaf/base/error.h"
@@ -56,6 +57,7 @@ class Variables {
 
 constexpr long kMaxRanks = 1 << 24;
 constexpr Limits kPorts{1, 65535};
+constexpr Limits kMilliseconds{1, std::numeric_limits<int>::max()};
 
 /// Returns a port that all ranks of one job agree on without talking. It stays below the range from
 /// which the system takes ports for outgoing connections.
@@ -98,6 +100,10 @@ Place from_torchrun(const Lookup& lookup) {
   }
   place.starter_serves =
       place.is_sheafs_store || variables.text("TORCHELASTIC_USE_AGENT_STORE", "") == "True";
+  if (place.is_sheafs_store) {
+    place.silence = std::chrono::milliseconds(
+        variables.optional("SHEAF_STORE_SILENCE_MS", kMilliseconds, place.silence.count()));
+  }
   place.one_host = lookup("LOCAL_WORLD_SIZE") && place.local_size == place.size;
   place.generation = variables.text("TORCHELASTIC_RESTART_COUNT", "0");
   return place;

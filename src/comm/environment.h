@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,6 +21,8 @@ struct Place {
   bool starter_serves = false;
   /// That starter is `sheaf launch`, whose store asks for the run's secret.
   bool is_sheafs_store = false;
+  /// A store whose machine has not answered for that long is gone.
+  std::chrono::milliseconds silence{15'000};
   /// The starter said that all ranks are on this machine.
   bool one_host = false;
   /// Differs between restarts of the same run.

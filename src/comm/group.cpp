@@ -273,6 +273,17 @@ at::Tensor Group::shared_empty(std::int64_t numel, at::ScalarType dtype) const {
 
 Traffic Group::traffic() const { return state_->observers().traffic->read(); }
 
+void Group::count_again(const Traffic& repeated) const {
+  for (std::size_t k = 0; k < kNumKinds; ++k) {
+    for (std::size_t p = 0; p < kNumPurposes; ++p) {
+      const auto kind = static_cast<Kind>(k);
+      const auto purpose = static_cast<Purpose>(p);
+      const Tally& tally = repeated.of(kind, purpose);
+      if (tally.calls > 0) state_->observers().traffic->add(kind, purpose, tally);
+    }
+  }
+}
+
 Recorder Group::recorder() const { return state_->observers().recorder; }
 
 }  // namespace sheaf::comm

@@ -31,7 +31,7 @@ CallRecord record_of(const GroupState::Request& request) {
   CallRecord call;
   call.kind = static_cast<std::uint8_t>(request.kind);
   call.dtype = static_cast<std::int8_t>(request.dtype);
-  call.peer = static_cast<std::int16_t>(request.peer >= 0 ? request.peer : request.root);
+  call.peer = request.peer >= 0 ? request.peer : request.root;
   call.bytes = request.bytes.count;
   call.unit = short_name(request.unit);
   return call;

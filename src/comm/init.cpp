@@ -61,7 +61,8 @@ StorePointer join_store(const Place& place, Seconds timeout) {
       .address = {place.host, place.port},
       .secret = store::Secret::from_environment(process_variable),
       .name = Identity::own().describe(place.rank),
-      .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout)};
+      .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+      .silence = place.silence};
   if (!place.starter_serves) {
     if (place.one_host) options.address.host = "127.0.0.1";
     if (place.rank == 0) {

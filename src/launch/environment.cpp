@@ -32,6 +32,7 @@ std::vector<Variable> rank_variables(const RankPlace& place) {
       {"MASTER_PORT", std::to_string(port_for_others(port))},
       {"TORCHELASTIC_USE_AGENT_STORE", "False"},
       {"SHEAF_STORE_PORT", std::to_string(port)},
+      {"SHEAF_STORE_SILENCE_MS", std::to_string(place.endpoint.silence.count())},
       {"TORCHELASTIC_RESTART_COUNT", std::to_string(place.generation)},
       {"TORCHELASTIC_MAX_RESTARTS", std::to_string(place.max_restarts)},
       {"SHEAF_GENERATION", std::to_string(place.generation)},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sheaf/base/log.h"
+#include "sheaf/launch/launcher.h"
 
 namespace sheaf::launch {
 namespace {
@@ -156,11 +157,16 @@ void HostCouncil::decide() {
   std::int64_t furthest = -1;
   int code = 0;
   bool stopped = false;
+  bool leaves = false;
   for (const auto& [node, end] : ends_) {
     furthest = std::max(furthest, end.furthest);
     if (code == 0) code = end.code;
     stopped = stopped || end.stopped;
+    leaves = leaves || (end.stopped && end.code == kRequeueCode);
   }
+  // A failure that another generation would have made good is left to the next start.
+  const bool is_made_good = failure_ && leaves && !policy_.after(*failure_, furthest);
+  if (is_made_good) return conclude({.code = kRequeueCode});
   if (stopped) return conclude({.code = failure_ ? failure_->code : code});
   if (failure_) return go_on_after_failure(furthest);
   if (code == 0 || !regroup_) return conclude({.code = code});

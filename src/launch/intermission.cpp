@@ -9,6 +9,7 @@
 #include "base/signal_name.h"
 #include "launch/poll_timeout.h"
 #include "sheaf/base/log.h"
+#include "sheaf/launch/launcher.h"
 
 namespace sheaf::launch {
 namespace {
@@ -36,6 +37,12 @@ int pause(const IntermissionParts& parts) {
   return stop;
 }
 
+// Whoever sends SIGTERM or SIGUSR1 is a scheduler, as a rule, which may start the job again: what
+// it has saved is there. The other signals mean its end.
+int code_of_stop(int signal) {
+  return signal == SIGTERM || signal == SIGUSR1 ? kRequeueCode : 128 + signal;
+}
+
 // Returns the verdict as soon as the last output is written and the others know it.
 Next end_with(const Next& verdict, const IntermissionParts& parts) {
   const auto limit = Clock::now() + kFailedLimit;
@@ -59,7 +66,7 @@ Next wait_for_next(const IntermissionParts& parts) {
     }
     if (const int signal = pause(parts); signal != 0) {
       parts.council.leave(
-          {.code = 128 + signal,
+          {.code = code_of_stop(signal),
            .sentence = "a launcher without ranks was ended by " + signal_name(signal)});
     }
   }

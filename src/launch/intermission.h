@@ -17,7 +17,7 @@ struct IntermissionParts {
 
 /// Waits, while no rank runs, for what follows. Where that is the end, also until the last output
 /// is written and the others know; a job that failed waits no longer than 10 s for that. A signal
-/// ends the job.
+/// ends the job, SIGTERM and SIGUSR1 with kRequeueCode.
 [[nodiscard]] Next wait_for_next(const IntermissionParts& parts);
 
 }  // namespace sheaf::launch

@@ -12,7 +12,8 @@ namespace sheaf::launch {
 struct NodeEnd {
   /// 0: all ranks did their work. Else that of the first that did not.
   int code = 0;
-  /// A signal to this node's launcher asked for the end of the job.
+  /// A signal to this node's launcher asked for the end of the job; with code kRequeueCode of one
+  /// that may be started again.
   bool stopped = false;
   /// The furthest step that any of its ranks reported; -1: none did.
   std::int64_t furthest = -1;

@@ -113,7 +113,9 @@ void Supervisor::begin_ending() {
 }
 
 GenerationEnd Supervisor::conclude() {
-  const int code = exit_code();
+  // What has come meanwhile is not for the ranks of the next generation, which cannot save yet.
+  for (const int signal : parts_.inbox.take()) on_signal(signal);
+  const int code = leaves_ ? kRequeueCode : exit_code();
   if (stop_signal_ != 0) {
     const auto node = "node " + std::to_string(options_.node_rank) + " (" + host_name() + ")";
     parts_.council.report_failure(failure_.value_or(
@@ -130,7 +132,12 @@ bool Supervisor::is_late() const {
 }
 
 void Supervisor::on_signal(int signal) {
-  if (signal == SIGUSR1 || signal == SIGUSR2) {
+  const bool is_over_soon = phase_ != Phase::running && stop_signal_ == 0;
+  if (is_over_soon && (signal == SIGTERM || signal == SIGUSR1)) leaves_ = failure_.has_value();
+  if (signal == SIGUSR1 && is_over_soon) {
+    // The ranks end anyway, and would not tell those of the next generation.
+    stopped_ = true;
+  } else if (signal == SIGUSR1 || signal == SIGUSR2) {
     // Not to what a rank has started: without a handler these signals would end it.
     for (const auto& rank : ranks_) rank.process.send(signal);
   } else if (stop_signal_ == 0 && (phase_ == Phase::running || regroup_ || requeue_)) {

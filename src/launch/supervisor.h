@@ -105,6 +105,8 @@ class Supervisor {
   /// A rank was told by somebody else to save and leave, and did; the others are about to.
   bool requeue_ = false;
   bool impatient_ = false;
+  /// Whoever asked for the end while ranks were ended, because one failed, may start the job again.
+  bool leaves_ = false;
   std::optional<Clock::time_point> deadline_;
 };
 

@@ -70,6 +70,26 @@ TEST(Recorder, KeepsTheSpansOfAllThreads) {
   EXPECT_THAT(recorder.take(), SizeIs(4000));
 }
 
+/// A moment that a device has not come to.
+class Unreached final : public Stamp {
+ public:
+  [[nodiscard]] bool reached() const override { return false; }
+  [[nodiscard]] std::int64_t since(const Stamp&) const override { return 0; }
+};
+
+TEST(Recorder, HandsOutWhatTheDeviceHasNotReached) {
+  Recorder recorder;
+  recorder.listen(true);
+  const auto stamp = std::make_shared<Unreached>();
+  recorder.add({.bytes = 7}, stamp, stamp);
+  EXPECT_THAT(recorder.take(Origin{.stamp = stamp}), IsEmpty());
+  const auto spans = recorder.take_unread();
+  ASSERT_THAT(spans, SizeIs(1));
+  EXPECT_EQ(spans[0].span.bytes, 7);
+  EXPECT_EQ(spans[0].end, stamp);
+  EXPECT_THAT(recorder.take_unread(), IsEmpty());
+}
+
 TEST(ScopedSpan, LastsAsLongAsItsScope) {
   Recorder recorder;
   recorder.listen(true);

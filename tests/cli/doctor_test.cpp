@@ -4,15 +4,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "cli/doctor/backend_checks.h"
 #include "cli/doctor/build_checks.h"
-#include "cli/doctor/memory_limit.h"
 #include "cli/doctor/report.h"
 #include "cli/doctor/system_checks.h"
 #include "cli/doctor_command.h"
@@ -255,34 +252,6 @@ TEST(DoctorSystem, CountsAMissingSystemCallAsWrong) {
   EXPECT_EQ(refused.status, Status::wrong);
   EXPECT_EQ(refused.value, "Operation not permitted");
   EXPECT_THAT(refused.advice, HasSubstr("Linux 5.3"));
-}
-
-class DoctorMemoryLimit : public testing::Test {
- protected:
-  DoctorMemoryLimit() { std::filesystem::remove_all(root_); }
-  ~DoctorMemoryLimit() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-
-  std::filesystem::path root_ = std::filesystem::path(testing::TempDir()) / "sheaf_doctor_cgroup";
-};
-
-TEST_F(DoctorMemoryLimit, IsTheTightestOnTheWayToTheGroup) {
-  write("memory.max", "max\n");
-  write("job/memory.max", "1048576\n");
-  write("job/step/memory.max", "4194304\n");
-  EXPECT_EQ(memory_limit(root_, "0::/job/step\n"), mebibytes(1));
-  EXPECT_EQ(memory_limit(root_, "0::/\n"), std::nullopt);
-}
-
-TEST_F(DoctorMemoryLimit, KnowsVersionOneAndPathsOfTheHost) {
-  write("memory/memory.limit_in_bytes", "2097152\n");
-  EXPECT_EQ(memory_limit(root_, "5:cpu:/\n4:memory:/docker/abc\n0::/\n"), mebibytes(2));
-  write("memory/memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(memory_limit(root_, "4:memory:/\n"), std::nullopt);
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ TEST(Environment, KnowsWhoseStoreItIs) {
   EXPECT_TRUE(read(variables).is_sheafs_store);
   EXPECT_TRUE(read(variables).starter_serves);
   EXPECT_EQ(read(variables).port, 29400);
+  EXPECT_EQ(read(variables).silence, std::chrono::seconds(15));
+  variables["SHEAF_STORE_SILENCE_MS"] = "2500";  // of --node-timeout 2.5s
+  EXPECT_EQ(read(variables).silence, std::chrono::milliseconds(2500));
   variables["TORCHELASTIC_RUN_ID"] = "none";  // as torchrun has it
   EXPECT_FALSE(read(variables).is_sheafs_store);
   EXPECT_EQ(read(variables).port, 29500);

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -113,6 +115,68 @@ TEST(Store, KnowsWhoWentWithoutAWord) {
   EXPECT_THAT(client->lost(), ElementsAre("rank 2 (rude)"));
   const auto again = join(*server, {}, "rank 2 (rude)");
   EXPECT_THAT(client->lost(), IsEmpty());
+}
+
+TEST(Store, LetsACloneWorkWhileItsOriginalWaits) {
+  const auto server = serve();
+  const auto client = join(*server, {}, "rank 1");
+  const auto clone = client->clone();
+  std::thread waiting([&] { client->wait({"late"}); });
+  clone->set("late", "value");
+  waiting.join();
+}
+
+TEST(Store, MissesNoClone) {
+  const auto server = serve();
+  const auto client = join(*server);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    {
+      const auto original = join(*server, {}, "rank 2");
+      static_cast<void>(original->clone().release());
+    }
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  // Comes after the end of the child's connections.
+  join(*server)->set("key", "value");
+  EXPECT_THAT(client->lost(), IsEmpty());
+}
+
+// As many as a large run has ranks, where a process may have few files open unless it asks.
+TEST(Store, HasRoomForMoreThanTheUsualNumberOfFiles) {
+  constexpr rlim_t kUsual = 64;
+  std::array<int, 2> port{};
+  ASSERT_EQ(::pipe(port.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Address address;
+    if (::read(port[0], &address.port, sizeof(address.port)) != sizeof(address.port)) ::_exit(1);
+    std::vector<c10::intrusive_ptr<Client>> ranks;
+    try {
+      while (ranks.size() < 3 * kUsual) {
+        ranks.push_back(
+            c10::make_intrusive<Client>(ClientOptions{.address = address, .timeout = 5s}));
+      }
+      for (const auto& rank : ranks) rank->set("key", "value");
+    } catch (const Error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{.rlim_cur = kUsual, .rlim_max = before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  int status = -1;
+  {
+    const auto server = serve();
+    EXPECT_EQ(::write(port[1], &server->address().port, sizeof(std::uint16_t)), 2);
+    ::waitpid(child, &status, 0);
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  for (const int end : port) ::close(end);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Store, EndsCallsWhenItIsGone) {

@@ -48,6 +48,15 @@ TEST(Traffic, CountsTheGroupsSplitFromAGroup) {
   });
 }
 
+TEST(Traffic, CountsAgainWhatWasRepeated) {
+  const Group group = fake_group(2, 0);
+  group.all_reduce(at::ones({4}), {.purpose = Purpose::gradients}).wait();
+  group.count_again(group.traffic());
+  const Tally tally = group.traffic().of(Kind::all_reduce, Purpose::gradients);
+  EXPECT_EQ(tally.calls, 2);
+  EXPECT_EQ(tally.bytes.count, 2 * 16);
+}
+
 TEST(Traffic, MeasuresTheTimeSpentWaiting) {
   run_ranks(2, [](const Group& group) {
     group.all_reduce(at::ones({100'000})).wait();

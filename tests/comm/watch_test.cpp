@@ -9,12 +9,7 @@
 #include <future>
 #include <sstream>
 #include <thread>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "comm/compat.h"
-#include "comm/watch/far_pages.h"
-#include "comm/watch/group_log.h"
-#include "comm/watch/join.h"
 #include "comm/watch/stacks.h"
 #include "support/on_ranks.h"
 #include "support/temporary_folder.h"
@@ -151,92 +146,6 @@ TEST(Hang, LeavesCallsAndStacksOfEveryRank) {
   EXPECT_THAT(
       text_of(folder.path() + "/watch-rank-2.txt"),
       AllOf(HasSubstr("which is stopped by a signal"), HasSubstr("all_gather of 24 bytes")));
-}
-
-/// A board per host, as two hosts with a rank each have them, and what carries pages between.
-struct Host {
-  Host(int rank, const c10::intrusive_ptr<c10d::Store>& store)
-      : board(std::make_shared<Board>(
-            shared::Segment::create(shared::Ranks::threads, Board::bytes(2)),
-            2,
-            std::vector<int>{rank})),
-        log({.rank = rank, .world_ranks = {0, 1}}, "world", board),
-        far({.board = board, .store = store, .hosts = {{0}, {1}}, .rank = rank}) {}
-
-  std::shared_ptr<Board> board;
-  GroupLog log;
-  FarPages far;
-};
-
-CallRecord gather_of(std::string_view unit) {
-  CallRecord call;
-  call.kind = static_cast<std::uint8_t>(Kind::all_gather);
-  call.dtype = static_cast<std::int8_t>(at::kFloat);
-  call.bytes = 64;
-  call.unit = short_name(unit);
-  return call;
-}
-
-TEST(FarPages, ShowWhatAnotherHostCalled) {
-  const auto store = compat::memory_store(Seconds(10));
-  Host first(0, store);
-  Host second(1, store);
-  first.log.begin(gather_of("blocks.0"));
-  second.log.begin(gather_of("blocks.1"));
-  second.far.exchange();
-  first.far.exchange();
-  EXPECT_EQ(first.log.disagreement(GroupLog::Range::near), std::nullopt);
-  const auto found = first.log.disagreement(GroupLog::Range::all);
-  ASSERT_TRUE(found);
-  EXPECT_THAT(*found,
-              AllOf(HasSubstr("rank 0 called all_gather of 64 bytes of Float for unit blocks.0"),
-                    HasSubstr("rank 1 called all_gather of 64 bytes of Float for unit blocks.1")));
-}
-
-TEST(FarPages, CarryTheVerdict) {
-  const auto store = compat::memory_store(Seconds(10));
-  Host first(0, store);
-  Host second(1, store);
-  second.board->condemn({.finder = 1, .sentence = "all is lost"});
-  second.far.exchange();
-  first.far.exchange();
-  ASSERT_TRUE(first.board->verdict());
-  EXPECT_EQ(first.board->verdict()->finder, 1);
-  EXPECT_EQ(first.board->verdict()->sentence, "all is lost");
-}
-
-TEST(GroupLog, KnowsALaterDifferenceByTheCallsBefore) {
-  const auto board = thread_board(2);
-  GroupLog zero({.rank = 0, .world_ranks = {0, 1}}, "world", board);
-  GroupLog one({.rank = 1, .world_ranks = {0, 1}}, "world", board);
-  zero.begin(gather_of("a"));
-  one.begin(gather_of("b"));
-  zero.begin(gather_of("c"));
-  one.begin(gather_of("c"));
-  const auto found = one.disagreement(GroupLog::Range::near);
-  ASSERT_TRUE(found);
-  EXPECT_THAT(*found, HasSubstr("as exchange 0 of group world"));
-}
-
-// As on a GPU, whose calls return before the others have come.
-TEST(GroupLog, SeesNoDifferenceToARankThatIsFarBehind) {
-  const auto board = thread_board(2);
-  GroupLog zero({.rank = 0, .world_ranks = {0, 1}}, "world", board);
-  GroupLog one({.rank = 1, .world_ranks = {0, 1}}, "world", board);
-  one.begin(gather_of("a"));
-  zero.begin(gather_of("a"));
-  for (std::size_t i = 0; i < 3 * kRememberedCalls; ++i) {
-    zero.begin(gather_of("b"));
-    EXPECT_EQ(zero.disagreement(GroupLog::Range::near), std::nullopt);
-    EXPECT_EQ(one.disagreement(GroupLog::Range::near), std::nullopt);
-  }
-}
-
-TEST(ListOfRanks, IsShort) {
-  EXPECT_EQ(list_of_ranks({3}), "rank 3");
-  EXPECT_EQ(list_of_ranks({0, 2}), "ranks 0 and 2");
-  EXPECT_EQ(list_of_ranks({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
-            "ranks 0, 1, 2, 3, 4, 5, 6 and 3 others");
 }
 
 TEST(Stacks, NameEveryThread) {

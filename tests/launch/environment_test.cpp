@@ -13,15 +13,17 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const RankPlace kPlace{.rank = 9,
-                       .world_size = 12,
-                       .local_rank = 1,
-                       .local_ranks = 4,
-                       .node_rank = 2,
-                       .nodes = 3,
-                       .generation = 5,
-                       .max_restarts = 7,
-                       .endpoint = {.host = "head", .port = 1234}};
+const RankPlace kPlace{
+    .rank = 9,
+    .world_size = 12,
+    .local_rank = 1,
+    .local_ranks = 4,
+    .node_rank = 2,
+    .nodes = 3,
+    .generation = 5,
+    .max_restarts = 7,
+    .endpoint = {
+        .host = "head", .port = 1234, .secret = {}, .silence = std::chrono::milliseconds(2500)}};
 
 TEST(Environment, HasTorchrunsVariables) {
   const auto environment = rank_environment({}, kPlace, 8);
@@ -34,6 +36,7 @@ TEST(Environment, HasTorchrunsVariables) {
                             "MASTER_ADDR=head",
                             "MASTER_PORT=1235",
                             "SHEAF_STORE_PORT=1234",
+                            "SHEAF_STORE_SILENCE_MS=2500",
                             "TORCHELASTIC_USE_AGENT_STORE=False",
                             "TORCHELASTIC_RESTART_COUNT=5",
                             "TORCHELASTIC_MAX_RESTARTS=7",

@@ -19,7 +19,7 @@ class ElasticNodes : public testing::Test {
  protected:
   [[nodiscard]] LaunchOptions node(int node_rank, const std::string& script = "") const {
     auto options = bash(2,
-                        "trap 'exit 75' TERM; touch " +
+                        "trap 'touch " + folder_.file("left$RANK") + "; exit 75' TERM; touch " +
                             folder_.file("${SHEAF_GENERATION}_${RANK}_$WORLD_SIZE") + "; " +
                             script + wait_for(folder_.file("done")));
     options.nodes = 2;
@@ -100,6 +100,23 @@ TEST_F(ElasticNodes, AllEndWhenOneDisappearsForGood) {
   second.send(SIGKILL);
   EXPECT_EQ(first.wait(), 1);
   EXPECT_THAT(first.err(), HasSubstr("error launch: node 1 ("));
+}
+
+// Between two generations a signal asks for what it asks for during one.
+class ElasticNodesSignal : public ElasticNodes, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Signals, ElasticNodesSignal, testing::Values(SIGTERM, SIGUSR1));
+
+TEST_P(ElasticNodesSignal, AsksToBeStartedAgainWhenItComesWhileNoRankRuns) {
+  LauncherProcess first(node(0));
+  LauncherProcess second(node(1));
+  ASSERT_TRUE(started(0, 4)) << first.err();
+  second.send(SIGKILL);
+  EXPECT_EQ(second.wait(), 128 + SIGKILL);
+  // The ranks that are left leave, too, and the launcher waits for node 1.
+  ASSERT_TRUE(eventually([&] { return folder_.has("left0") && folder_.has("left1"); }));
+  first.send(GetParam());
+  EXPECT_EQ(first.wait(), kRequeueCode) << first.err();
+  EXPECT_THAT(first.err(), Not(HasSubstr("generation 1")));
 }
 
 TEST_F(ElasticNodes, WaitForOneThatIsNeededAndComesBack) {

@@ -113,12 +113,22 @@ TEST_F(LauncherNodes, RefuseASecondOneOfTheSameRank) {
   EXPECT_EQ(second.wait() + twin.wait(), 2);
 }
 
-TEST_F(LauncherNodes, CanBeInterruptedWhileTheFirstIsMissing) {
+// Who sends SIGTERM or SIGUSR1 may start the job again; Ctrl-C means its end.
+class LauncherNodesSignal : public LauncherNodes,
+                            public testing::WithParamInterface<std::pair<int, int>> {};
+INSTANTIATE_TEST_SUITE_P(Signals,
+                         LauncherNodesSignal,
+                         testing::Values(std::pair(SIGTERM, kRequeueCode),
+                                         std::pair(SIGUSR1, kRequeueCode),
+                                         std::pair(SIGINT, 128 + SIGINT)));
+
+TEST_P(LauncherNodesSignal, EndsOneThatWaitsForTheFirst) {
+  const auto [signal, code] = GetParam();
   LauncherProcess second(node(1, "true"));
   ASSERT_TRUE(eventually(
       [&] { return second.err().find("waits for the launcher of node 0") != std::string::npos; }));
-  second.send(SIGTERM);
-  EXPECT_EQ(second.wait(), 128 + SIGTERM);
+  second.send(signal);
+  EXPECT_EQ(second.wait(), code);
   EXPECT_THAT(second.err(), testing::Not(HasSubstr("c10d")));
 }
 

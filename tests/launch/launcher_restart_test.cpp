@@ -59,13 +59,46 @@ TEST(LauncherRestart, GivesUpAfterTheLast) {
 
 TEST(LauncherRestart, DoesNotFollowACtrlC) {
   const TemporaryFolder folder;
-  auto options = bash(2, "touch " + folder.file("$RANK") + "; while :; do sleep 0.01; done");
+  // Without a trap bash forgets a signal that comes while its child ends by itself.
+  auto options = bash(
+      2, "trap 'exit 130' INT; touch " + folder.file("$RANK") + "; while :; do sleep 0.01; done");
   options.max_restarts = 3;
   LauncherProcess launcher(options);
   ASSERT_TRUE(eventually([&] { return folder.has("0") && folder.has("1"); }));
   launcher.send(SIGINT);
   EXPECT_EQ(launcher.wait(), 128 + SIGINT);
   EXPECT_THAT(launcher.err(), Not(HasSubstr("generation 1")));
+}
+
+// Rank 1 has died and rank 0 takes its time to end when a signal asks the launcher to leave.
+class LauncherRestartSignal : public testing::TestWithParam<int> {
+ protected:
+  int code_of(int max_restarts) {
+    auto options = bash(2,
+                        "if [ $RANK = 1 ]; then " + wait_for(folder_.file("ready")) +
+                            "exit 9; fi; trap '' TERM; touch " + folder_.file("ready") + "; " +
+                            wait_for(folder_.file("go")));
+    options.max_restarts = max_restarts;
+    options.failure_grace = Seconds(60);
+    LauncherProcess launcher(options);
+    EXPECT_TRUE(eventually([&] { return launcher.err().find("rank 1 ") != std::string::npos; }));
+    launcher.send(GetParam());
+    folder_.touch("go");
+    const int code = launcher.wait();
+    EXPECT_THAT(launcher.err(), Not(HasSubstr("generation 1")));
+    return code;
+  }
+
+  TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Signals, LauncherRestartSignal, testing::Values(SIGTERM, SIGUSR1));
+
+TEST_P(LauncherRestartSignal, AsksToBeStartedAgainInsteadOfGoingOn) {
+  EXPECT_EQ(code_of(3), kRequeueCode);
+}
+
+TEST_P(LauncherRestartSignal, KeepsTheCodeOfAFailureThatNothingFollows) {
+  EXPECT_EQ(code_of(0), 9);
 }
 
 TEST(LauncherRestart, NamesTheLastStepAndStopsWhereNothingMoves) {

@@ -62,6 +62,13 @@ struct Origin {
   std::int64_t time = 0;
 };
 
+/// A span whose times a device will know.
+struct DeviceSpan {
+  Span span;
+  std::shared_ptr<const Stamp> begin;
+  std::shared_ptr<const Stamp> end;
+};
+
 /// What one rank did when. A cheap value: copies are the same recorder. Safe to use from many
 /// threads. Until somebody listens nothing is kept, and asking costs a nanosecond.
 class Recorder {
@@ -86,6 +93,8 @@ class Recorder {
   /// Returns what has ended since the last call, in no order. Spans of a device come once they were
   /// reached and an origin says how its clock is to be read.
   [[nodiscard]] std::vector<Span> take(const std::optional<Origin>& origin = std::nullopt);
+  /// Returns the spans of a device that have not been taken, reached or not.
+  [[nodiscard]] std::vector<DeviceSpan> take_unread();
 
  private:
   struct State;

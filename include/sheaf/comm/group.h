@@ -99,6 +99,8 @@ class Group {
 
   /// Counts every call of this group and of the groups split from it.
   [[nodiscard]] Traffic traffic() const;
+  /// Counts exchanges once more that a CUDA graph has repeated without calling this.
+  void count_again(const Traffic& repeated) const;
   /// Records, while somebody listens, every call of this group and of the groups split from it, and
   /// who waited for one. It is this rank's: whoever works for the rank may record more with it.
   [[nodiscard]] Recorder recorder() const;

@@ -78,8 +78,8 @@ struct LaunchOptions {
 /// Starts the ranks with torchrun's variables, passes on their output and waits until all have
 /// ended, for good: a failed run is started again as the options say. Returns 0, or what the first
 /// failing rank exited with (128+n for signal n), or 128+n after a forwarded signal n, or
-/// kRequeueCode where ranks left with it. Throws UsageError or IoError where they cannot be
-/// started; none is left running then.
+/// kRequeueCode where ranks left with it or SIGTERM or SIGUSR1 came between two generations. Throws
+/// UsageError or IoError where they cannot be started; none is left running then.
 ///
 /// SIGINT, SIGTERM and SIGHUP go to the ranks and what they have started, SIGUSR1 and SIGUSR2 to
 /// the ranks alone.

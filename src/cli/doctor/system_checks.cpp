@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/cores.h"
-#include "cli/doctor/memory_limit.h"
+#include "base/memory_room.h"
 #include "cli/doctor/read_text.h"
 #include "launch/environment.h"
 #include "launch/file_descriptor.h"
@@ -34,7 +34,7 @@ CoreCounts count_cores() {
 
 MemorySizes measure_memory() {
   MemorySizes memory = parse_meminfo(read_text("/proc/meminfo"));
-  memory.limit = memory_limit("/sys/fs/cgroup", read_text("/proc/self/cgroup"));
+  memory.limit = group_memory_limit("/sys/fs/cgroup", read_text("/proc/self/cgroup"));
   return memory;
 }
 

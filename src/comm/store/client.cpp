@@ -183,7 +183,12 @@ std::string Client::ask(const FieldsWriter& question, std::chrono::milliseconds 
   return std::move(*answer);
 }
 
-c10::intrusive_ptr<c10d::Store> Client::clone() { return c10::make_intrusive<Client>(options_); }
+// Without the name: whoever is missed is missed once, by the connection that introduced it.
+c10::intrusive_ptr<c10d::Store> Client::clone() {
+  ClientOptions options = options_;
+  options.name.clear();
+  return c10::make_intrusive<Client>(std::move(options));
+}
 
 void Client::set(const std::string& key, const Bytes& value) {
   static_cast<void>(ask(FieldsWriter(Operation::set).add(key).add(view_of(value))));

@@ -38,6 +38,7 @@ class Client final : public c10d::Store {
   explicit Client(ClientOptions options);
   ~Client() override;
 
+  /// Returns another connection to the same store, which nobody misses.
   c10::intrusive_ptr<c10d::Store> clone() override;
   using c10d::Store::set;
   void set(const std::string& key, const std::vector<std::uint8_t>& value) override;

@@ -93,6 +93,7 @@ class Server::Loop {
         is_full_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
         return;
       }
+      keep_descriptors_free(socket);
       break_after_silence(socket, options_.silence);
       sessions_.push_back({.session = Session(std::move(socket), options_.secret)});
       make_way();

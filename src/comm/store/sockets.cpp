@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -178,6 +179,15 @@ void break_after_silence(const FileDescriptor& socket, std::chrono::milliseconds
   set(IPPROTO_TCP, TCP_KEEPINTVL, second);
   set(IPPROTO_TCP, TCP_KEEPCNT, 2);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+}
+
+void keep_descriptors_free(const FileDescriptor& newest) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  // The system gives out the lowest number that is free.
+  if (static_cast<rlim_t>(newest.get()) < limit.rlim_cur / 2) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string own_host_of(const FileDescriptor& socket) {

@@ -40,6 +40,11 @@ struct Listener {
 /// anything was sent.
 void break_after_silence(const FileDescriptor& socket, std::chrono::milliseconds silence);
 
+/// Raises this process's limit of open files to what the system allows when half of it is used: a
+/// store of a thousand ranks needs more than the 1024 that are usual, and what else the process
+/// opens must not be what fails.
+void keep_descriptors_free(const FileDescriptor& newest);
+
 /// Returns the address of this machine's end of a connection; empty where there is none.
 [[nodiscard]] std::string own_host_of(const FileDescriptor& socket);
 

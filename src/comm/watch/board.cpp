@@ -16,9 +16,7 @@ constexpr std::size_t kStateWord = offsetof(CallRecord, state) / sizeof(std::uin
 constexpr std::size_t kEndedWord = offsetof(CallRecord, ended) / sizeof(std::uint64_t);
 static_assert(offsetof(CallRecord, state) % sizeof(std::uint64_t) == 0);
 
-constexpr std::size_t kSentenceBytes = 1024;
-
-enum VerdictState : std::uint32_t { kNone, kBeingWritten, kThere };
+constexpr std::uint32_t kNobody = 0;
 
 }  // namespace
 
@@ -34,7 +32,7 @@ void CallSlot::write(const CallRecord& call) {
 
 void CallSlot::finish(std::uint64_t number, CallState state, std::int64_t now) {
   if (words_[0].load(std::memory_order_relaxed) != number) return;
-  constexpr std::uint64_t kStateBits = 0xffffffff;
+  constexpr std::uint64_t kStateBits = 0xffff;
   const std::uint64_t word = words_[kStateWord].load(std::memory_order_relaxed);
   words_[kEndedWord].store(static_cast<std::uint64_t>(now), std::memory_order_relaxed);
   words_[kStateWord].store((word & ~kStateBits) | static_cast<std::uint64_t>(state),
@@ -64,8 +62,12 @@ ShortName GroupPage::get_name() const {
   return std::bit_cast<ShortName>(words);
 }
 
+std::span<const GroupPage> RankPage::used_pages() const {
+  return std::span(groups).first(std::min<std::size_t>(num_pages.load(), kMaxGroups));
+}
+
 const GroupPage* RankPage::find(std::uint64_t group) const {
-  for (const GroupPage& page : groups) {
+  for (const GroupPage& page : used_pages()) {
     if (page.group.load(std::memory_order_acquire) == group) return &page;
   }
   return nullptr;
@@ -86,9 +88,8 @@ std::optional<CallRecord> RankPage::last_call() const {
 }
 
 struct Board::Head {
-  shared::FutexWord state;
-  std::atomic<std::int32_t> finder;
-  std::array<std::atomic<char>, kSentenceBytes> sentence;
+  /// One more than the rank whose sentence is the verdict, or kNobody.
+  shared::FutexWord finder;
 };
 
 Board::Board(std::shared_ptr<shared::Segment> segment, int num_ranks, std::vector<int> near)
@@ -111,23 +112,24 @@ RankPage& Board::rank(int world_rank) const {
 }
 
 void Board::condemn(const Verdict& verdict) {
-  Head& head = this->head();
-  std::uint32_t none = kNone;
-  if (!head.state.compare_exchange_strong(none, kBeingWritten)) return;
-  head.finder.store(verdict.finder, std::memory_order_relaxed);
+  const std::lock_guard lock(condemning_);
+  if (is_condemned()) return;
+  auto& sentence = rank(verdict.finder).sentence;
   const std::size_t size = std::min(verdict.sentence.size(), kSentenceBytes - 1);
   for (std::size_t i = 0; i < size; ++i) {
-    head.sentence[i].store(verdict.sentence[i], std::memory_order_relaxed);
+    sentence[i].store(verdict.sentence[i], std::memory_order_relaxed);
   }
-  head.state.store(kThere, std::memory_order_release);
+  sentence[size].store('\0', std::memory_order_relaxed);
+  std::uint32_t nobody = kNobody;
+  head().finder.compare_exchange_strong(nobody, static_cast<std::uint32_t>(verdict.finder) + 1);
   wake();
 }
 
 std::optional<Verdict> Board::verdict() const {
-  const Head& head = this->head();
-  if (head.state.load(std::memory_order_acquire) != kThere) return std::nullopt;
-  Verdict verdict{.finder = head.finder.load(std::memory_order_relaxed), .sentence = {}};
-  for (const std::atomic<char>& letter : head.sentence) {
+  const std::uint32_t finder = head().finder.load(std::memory_order_acquire);
+  if (finder == kNobody) return std::nullopt;
+  Verdict verdict{.finder = static_cast<int>(finder - 1), .sentence = {}};
+  for (const std::atomic<char>& letter : rank(verdict.finder).sentence) {
     const char value = letter.load(std::memory_order_relaxed);
     if (value == '\0') break;
     verdict.sentence += value;
@@ -135,15 +137,15 @@ std::optional<Verdict> Board::verdict() const {
   return verdict;
 }
 
-bool Board::is_condemned() const { return head().state.load(std::memory_order_relaxed) != kNone; }
-
-void Board::wait(std::chrono::nanoseconds limit) const {
-  shared::FutexWord& state = head().state;
-  const std::uint32_t seen = state.load(std::memory_order_acquire);
-  if (seen != kThere) shared::futex_wait(state, seen, limit);
+bool Board::is_condemned() const {
+  return head().finder.load(std::memory_order_relaxed) != kNobody;
 }
 
-void Board::wake() const { shared::futex_wake_all(head().state); }
+void Board::wait(std::chrono::nanoseconds limit) const {
+  shared::futex_wait(head().finder, kNobody, limit);
+}
+
+void Board::wake() const { shared::futex_wake_all(head().finder); }
 
 std::int64_t board_time() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,9 @@
 namespace sheaf::comm {
 
 inline constexpr std::size_t kRememberedCalls = 64;
-inline constexpr std::size_t kMaxGroups = 32;
+/// Of a rank at a time. Memory is taken by those that are there only.
+inline constexpr std::size_t kMaxGroups = 256;
+inline constexpr std::size_t kSentenceBytes = 1024;
 
 using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free);
@@ -39,6 +43,8 @@ struct GroupPage {
   SharedWord group;
   /// Exchanges that this rank has begun.
   SharedWord begun;
+  /// Not 0 while the fingerprints of a copy (see FarPages) are not those of `begun` exchanges.
+  SharedWord unsettled;
   /// Fingerprints of the last exchanges, each with all before it, by exchange modulo their number.
   std::array<SharedWord, kRememberedCalls> history;
   std::array<SharedWord, kNameBytes / sizeof(std::uint64_t)> name;
@@ -55,9 +61,17 @@ struct RankPage {
   /// When its watch was last awake; 0 where it has none.
   std::atomic<std::int64_t> heard;
   std::atomic<Standing> standing;
+  /// Groups that found no page free; their calls are not compared.
+  std::atomic<std::uint32_t> num_left_out;
+  /// What this rank has found out, if it has; ended by a zero. See Board::condemn().
+  std::array<std::atomic<char>, kSentenceBytes> sentence;
   std::array<CallSlot, kRememberedCalls> calls;
+  /// Pages of groups from here on have never been used.
+  std::atomic<std::uint32_t> num_pages;
   std::array<GroupPage, kMaxGroups> groups;
 
+  /// Returns the pages that are or were used.
+  [[nodiscard]] std::span<const GroupPage> used_pages() const;
   [[nodiscard]] const GroupPage* find(std::uint64_t group) const;
   /// Returns the calls that are remembered, oldest first.
   [[nodiscard]] std::vector<CallRecord> last_calls() const;
@@ -83,7 +97,9 @@ class Board {
   [[nodiscard]] bool is_near(int world_rank) const;
   [[nodiscard]] RankPage& rank(int world_rank) const;
 
-  /// Says why the run cannot go on; the first verdict stays.
+  /// Says why the run cannot go on; the first verdict stays. The finder writes its sentence on its
+  /// own page before one step makes it the verdict, so that a rank which dies on the way leaves
+  /// none, and others can still find what it has found.
   void condemn(const Verdict& verdict);
   [[nodiscard]] std::optional<Verdict> verdict() const;
   [[nodiscard]] bool is_condemned() const;
@@ -98,6 +114,8 @@ class Board {
   std::shared_ptr<shared::Segment> segment_;
   int num_ranks_;
   std::vector<int> near_;
+  /// Of several threads of one rank only one writes its sentence.
+  std::mutex condemning_;
 };
 
 /// Returns nanoseconds of the clock that is used on boards.

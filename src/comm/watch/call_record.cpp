@@ -26,9 +26,9 @@ bool CallRecord::is_message() const { return what() == Kind::send || what() == K
 std::uint64_t fingerprint_of(const CallRecord& call) {
   // Ranks may give each other different amounts.
   const std::int64_t bytes = call.what() == Kind::all_to_all ? 0 : call.bytes;
-  const std::uint64_t kind = std::uint64_t{call.kind} << 32 |
-                             std::uint64_t{static_cast<std::uint8_t>(call.dtype)} << 16 |
-                             static_cast<std::uint16_t>(call.peer);
+  const std::uint64_t kind = std::uint64_t{call.kind} << 40 |
+                             std::uint64_t{static_cast<std::uint8_t>(call.dtype)} << 32 |
+                             static_cast<std::uint32_t>(call.peer);
   const std::array<std::uint64_t, 2> numbers = {kind, static_cast<std::uint64_t>(bytes)};
   const std::string_view unit = text_of(call.unit);
   const std::uint64_t seed = checksum_of(std::as_bytes(std::span(numbers)));

@@ -19,7 +19,7 @@ using ShortName = std::array<char, kNameBytes>;
 [[nodiscard]] ShortName short_name(std::string_view name);
 [[nodiscard]] std::string_view text_of(const ShortName& name);
 
-enum class CallState : std::uint32_t { running, done, failed };
+enum class CallState : std::uint16_t { running, done, failed };
 
 /// One call of one rank. As large as it looks: it lies in memory that ranks share, word by word.
 struct CallRecord {
@@ -33,7 +33,7 @@ struct CallRecord {
   std::uint8_t kind = 0;
   std::int8_t dtype = static_cast<std::int8_t>(at::ScalarType::Undefined);
   /// The peer of a message or the root of a broadcast, in the group; -1: none.
-  std::int16_t peer = -1;
+  std::int32_t peer = -1;
   std::int64_t bytes = 0;
   /// Nanoseconds of the steady clock, which processes of a host have in common.
   std::int64_t began = 0;

@@ -53,16 +53,16 @@ std::string unpack_text(Taker& words) {
 }
 
 void pack_groups(const RankPage& page, Words& words) {
-  for (const GroupPage& group : page.groups) {
+  for (const GroupPage& group : page.used_pages()) {
     const std::uint64_t id = group.group.load(std::memory_order_acquire);
     if (id == 0) continue;
     words.push_back(id);
-    const std::size_t place = words.size();
-    words.push_back(group.begun.load(std::memory_order_seq_cst));
+    const std::uint64_t begun = group.begun.load(std::memory_order_seq_cst);
+    words.push_back(begun);
     for (const SharedWord& word : group.history) words.push_back(word.load());
     for (const SharedWord& word : group.name) words.push_back(word.load());
     // A history that was written to meanwhile says nothing; the next one will.
-    if (group.begun.load(std::memory_order_seq_cst) != words[place]) words[place] = 0;
+    words.push_back(group.begun.load(std::memory_order_seq_cst) == begun ? 0 : 1);
   }
   words.push_back(0);
 }
@@ -99,14 +99,18 @@ void unpack_groups(Taker& words, RankPage& page) {
   for (std::uint64_t id = words.next(); id != 0 && used < kMaxGroups; id = words.next(), ++used) {
     GroupPage& group = page.groups[used];
     const std::uint64_t begun = words.next();
-    // Nobody is to compare with a history that is half written.
-    group.begun.store(0, std::memory_order_seq_cst);
+    // Nobody is to compare with a history that is half written, nor to miss who has begun.
+    group.unsettled.store(1, std::memory_order_seq_cst);
+    if (group.group.load(std::memory_order_relaxed) != id) group.group.store(0);
     for (SharedWord& word : group.history) word.store(words.next(), std::memory_order_relaxed);
     for (SharedWord& word : group.name) word.store(words.next(), std::memory_order_relaxed);
     group.begun.store(begun, std::memory_order_seq_cst);
     group.group.store(id, std::memory_order_release);
+    group.unsettled.store(words.next(), std::memory_order_seq_cst);
   }
-  for (; used < kMaxGroups; ++used) page.groups[used].group.store(0, std::memory_order_release);
+  const std::size_t before = page.used_pages().size();
+  page.num_pages.store(static_cast<std::uint32_t>(std::max(used, before)));
+  for (; used < before; ++used) page.groups[used].group.store(0, std::memory_order_release);
 }
 
 }  // namespace
@@ -167,7 +171,10 @@ void FarPages::unpack(const std::vector<int>& ranks, const std::vector<std::uint
     unpack_calls(words, ahead, page);
     unpack_groups(words, page);
   }
-  if (!sentence.empty()) setting_.board->condemn({.finder = finder, .sentence = sentence});
+  const bool is_rank = finder >= 0 && finder < setting_.board->num_ranks();
+  if (is_rank && !sentence.empty()) {
+    setting_.board->condemn({.finder = finder, .sentence = sentence});
+  }
 }
 
 std::vector<std::vector<int>> ranks_by_host(const Peers& peers) {

@@ -23,6 +23,7 @@ class FarPages {
  public:
   struct Setting {
     std::shared_ptr<Board> board;
+    /// Used by carriers only.
     c10::intrusive_ptr<c10d::Store> store;
     /// World ranks by host; in each the first one carries.
     std::vector<std::vector<int>> hosts;

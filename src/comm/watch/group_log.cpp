@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/checksum.h"
+#include "sheaf/base/log.h"
 #include "sheaf/base/units.h"
 
 namespace sheaf::comm {
@@ -63,16 +64,32 @@ GroupLog::~GroupLog() {
 }
 
 void GroupLog::take_page() {
+  std::uint32_t place = 0;
   for (GroupPage& page : own().groups) {
+    ++place;
     if (page.group.load(std::memory_order_relaxed) != 0) continue;
     page.begun.store(0, std::memory_order_relaxed);
+    page.unsettled.store(0, std::memory_order_relaxed);
     page.set_name(short_name(name_));
     std::uint64_t free = 0;
     // Groups are made one at a time as a rule, but nobody promises it.
     if (!page.group.compare_exchange_strong(free, id_)) continue;
     page_ = &page;
+    // See Note [Who sees that ranks differ], whose order this is part of.
+    std::uint32_t used = own().num_pages.load();
+    while (used < place && !own().num_pages.compare_exchange_weak(used, place)) continue;
     return;
   }
+  if (own().num_left_out.fetch_add(1) == 0 && members_.size() > 1) say_that_nothing_is_compared();
+}
+
+void GroupLog::say_that_nothing_is_compared() const {
+  log::warning("watch",
+               fmt::format("this rank is in more than {} groups at a time: calls of group {} and "
+                           "of further ones are not compared with those of other ranks, unless by "
+                           "fault.check = full",
+                           kMaxGroups,
+                           name_));
 }
 
 std::uint64_t GroupLog::begin(CallRecord call) {
@@ -113,7 +130,8 @@ const GroupPage* GroupLog::page_of(std::size_t member) const {
 bool GroupLog::differs(const GroupPage& peer, std::uint64_t exchange) const {
   const auto remembers = [&](const GroupPage& page) {
     const std::uint64_t begun = page.begun.load(std::memory_order_seq_cst);
-    return begun > exchange && begun - exchange < kRememberedCalls;
+    return begun > exchange && begun - exchange < kRememberedCalls &&
+           page.unsettled.load(std::memory_order_seq_cst) == 0;
   };
   // Either may be far ahead where calls return before they are done, as on a GPU's stream.
   if (!remembers(peer) || !remembers(*page_)) return false;
@@ -142,12 +160,19 @@ std::vector<int> GroupLog::not_begun(std::uint64_t exchange) const {
   for (int m = 0; m < members_.size(); ++m) {
     if (m == members_.rank) continue;
     const int world_rank = members_.world_ranks[static_cast<std::size_t>(m)];
-    const GroupPage* page = board_->rank(world_rank).find(id_);
-    if (page == nullptr || page->begun.load(std::memory_order_acquire) <= exchange) {
-      ranks.push_back(world_rank);
-    }
+    if (!has_begun(board_->rank(world_rank), exchange)) ranks.push_back(world_rank);
   }
   return ranks;
+}
+
+bool GroupLog::has_begun(const RankPage& peer, std::uint64_t exchange) const {
+  const GroupPage* page = peer.find(id_);
+  if (page != nullptr && page->begun.load(std::memory_order_acquire) > exchange) return true;
+  // Its last calls tell of groups without a page, too.
+  const std::vector<CallRecord> calls = peer.last_calls();
+  return std::ranges::any_of(calls, [&](const CallRecord& call) {
+    return call.group == id_ && !call.is_message() && call.exchange >= exchange;
+  });
 }
 
 /// Names the first exchange in memory that members called differently.

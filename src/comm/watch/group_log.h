@@ -46,6 +46,8 @@ class GroupLog {
  private:
   [[nodiscard]] RankPage& own() const { return board_->rank(members_.world_rank()); }
   void take_page();
+  void say_that_nothing_is_compared() const;
+  [[nodiscard]] bool has_begun(const RankPage& peer, std::uint64_t exchange) const;
   [[nodiscard]] const GroupPage* page_of(std::size_t member) const;
   [[nodiscard]] bool differs(const GroupPage& peer, std::uint64_t exchange) const;
   [[nodiscard]] std::string describe_difference(std::uint64_t exchange) const;

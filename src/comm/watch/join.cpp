@@ -51,6 +51,21 @@ std::shared_ptr<Segment> make_or_open(const std::vector<int>& host,
   }
 }
 
+// Whoever carries pages has a connection of its own: the rank's may be in a wait that is long, and
+// a watch that stands still meanwhile would look like a rank that does.
+std::unique_ptr<FarPages> far_pages_of(std::shared_ptr<Board> board,
+                                       const LookoutOptions& options) {
+  FarPages::Setting setting{.board = std::move(board),
+                            .store = nullptr,
+                            .hosts = ranks_by_host(*options.peers),
+                            .rank = options.rank};
+  const auto carries = [&](const std::vector<int>& host) { return host.front() == options.rank; };
+  if (std::ranges::any_of(setting.hosts, carries)) {
+    setting.store = compat::prefixed("watch", options.store->clone());
+  }
+  return std::make_unique<FarPages>(std::move(setting));
+}
+
 Lookout made(std::shared_ptr<Board> board, const LookoutOptions& options, bool is_spread) {
   Lookout lookout{.board = board, .watch = nullptr, .check = options.watch.check};
   const bool has_peers = board->num_ranks() > 1;
@@ -62,13 +77,7 @@ Lookout made(std::shared_ptr<Board> board, const LookoutOptions& options, bool i
                          .rank = options.rank,
                          .options = options.watch,
                          .far = nullptr};
-  if (is_spread) {
-    setting.far = std::make_unique<FarPages>(
-        FarPages::Setting{.board = board,
-                          .store = compat::prefixed("watch", options.store),
-                          .hosts = ranks_by_host(*options.peers),
-                          .rank = options.rank});
-  }
+  if (is_spread) setting.far = far_pages_of(board, options);
   lookout.watch = std::make_shared<Watch>(std::move(setting));
   return lookout;
 }

@@ -19,7 +19,7 @@ Seconds since(std::int64_t moment) { return std::chrono::nanoseconds(board_time(
 
 std::map<std::uint64_t, std::string> group_names(const RankPage& page) {
   std::map<std::uint64_t, std::string> names;
-  for (const GroupPage& group : page.groups) {
+  for (const GroupPage& group : page.used_pages()) {
     const std::uint64_t id = group.group.load(std::memory_order_acquire);
     if (id != 0) names[id] = text_of(group.get_name());
   }
