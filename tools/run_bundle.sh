@@ -3,12 +3,13 @@
 #   ./run.sh sheaf doctor
 #   ./run.sh gpu_tests --gtest_filter=*Sharding*
 #   ./run.sh bench/gpu_ranks --json figures.json
+#   ./run.sh bench/gpu_training --row gpt2-large-b8 --json figures.json
 #   ./run.sh python3 interop/loss_curves.py
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 readonly PYTHON=${PYTHON:-python3}
 
-[ $# -gt 0 ] || { sed -n '2,6s/^# \{0,1\}//p' run.sh; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,7s/^# \{0,1\}//p' run.sh; exit 2; }
 torch=$("$PYTHON" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null) ||
   { echo "run.sh: $PYTHON has no torch; PYTHON names another interpreter" >&2; exit 2; }
 folders=

@@ -1,115 +1,67 @@
 """The PyTorch side of bench/strategies, cpu_training and gpu_ranks: one rank, started by torchrun.
 
-The model, the data and the steps are those of gpt.cpp and one_rank.cpp. The strategies are the ones PyTorch
-itself offers: DistributedDataParallel, ZeroRedundancyOptimizer around AdamW, and FSDP2. On a GPU all ranks
-share it and talk over gloo.
+The model, the data and the steps are those of gpt.cpp and one_rank.cpp. The model and the strategies are written once,
+for `sheaf bench --against pytorch`. On a GPU all ranks share it and talk over gloo.
 """
 
 import argparse
 import json
 import os
 import statistics
+import sys
 import time
-from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
-from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.nn.parallel import DistributedDataParallel
+
+# The file of the same name that is inside the program: found first.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/study/embedded"))
+from pytorch_peer import Gpt2, peak_rss, with_strategy
 
 
-@dataclass
-class Shape:
-    width: int
-    layers: int
-    heads: int
-    vocabulary: int
-    context: int
+def shape(width, layers, heads, vocabulary, context):
+    return {
+        "width": width,
+        "layers": layers,
+        "heads": heads,
+        "hidden": 4 * width,
+        "vocabulary": vocabulary,
+        "context": context,
+        "epsilon": 1e-5,
+    }
 
 
-SHAPES = {"14m": Shape(384, 6, 6, 8192, 256), "124m": Shape(768, 12, 12, 50257, 1024)}
+SHAPES = {"14m": shape(384, 6, 6, 8192, 256), "124m": shape(768, 12, 12, 50257, 1024)}
 TEXT_LENGTH = 256
 
 
-class Block(nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.heads = shape.heads
-        self.norm1 = nn.LayerNorm(shape.width)
-        self.qkv = nn.Linear(shape.width, 3 * shape.width)
-        self.out = nn.Linear(shape.width, shape.width)
-        self.norm2 = nn.LayerNorm(shape.width)
-        self.up = nn.Linear(shape.width, 4 * shape.width)
-        self.down = nn.Linear(4 * shape.width, shape.width)
-
-    def attend(self, x):
-        batch, length, width = x.shape
-        q, k, v = (
-            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-            for part in self.qkv(x).split(width, -1)
-        )
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out(y.transpose(1, 2).reshape(batch, length, width))
-
-    def forward(self, x):
-        y = x + self.attend(self.norm1(x))
-        return y + self.down(F.gelu(self.up(self.norm2(y)), approximate="tanh"))
+def initialized(model):
+    """gpt.cpp lists its table of positions first, so that it takes the first random numbers."""
+    torch.manual_seed(0)
+    parameters = dict(model.named_parameters())
+    positions = {"wpe.weight": parameters.pop("wpe.weight")}
+    with torch.no_grad():
+        for name, parameter in (positions | parameters).items():
+            if parameter.dim() > 1:
+                parameter.normal_(0, 0.02)
+            if name.endswith("bias"):
+                parameter.zero_()
+    return model
 
 
-class Gpt(nn.Module):
-    def __init__(self, shape):
-        super().__init__()
-        self.tokens = nn.Embedding(shape.vocabulary, shape.width)
-        self.positions = nn.Parameter(torch.empty(shape.context, shape.width))
-        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
-        self.norm = nn.LayerNorm(shape.width)
-        torch.manual_seed(0)
-        with torch.no_grad():
-            for name, parameter in self.named_parameters():
-                if parameter.dim() > 1:
-                    parameter.normal_(0, 0.02)
-                if name.endswith("bias"):
-                    parameter.zero_()
-
-    def forward(self, tokens, targets):
-        x = self.tokens(tokens) + self.positions[: tokens.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        logits = F.linear(self.norm(x), self.tokens.weight)
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
-def with_strategy(model, args):
-    """Returns the model and the optimizer for one strategy."""
-    settings = {"lr": args.learning_rate, "fused": not args.no_fused}
-    if args.strategy == "alone":
-        return model, torch.optim.AdamW(model.parameters(), **settings)
-    if args.strategy == "ddp":
-        model = DistributedDataParallel(model, gradient_as_bucket_view=True)
-        return model, torch.optim.AdamW(model.parameters(), **settings)
-    if args.strategy == "zero1":
-        model = DistributedDataParallel(model, gradient_as_bucket_view=True)
-        return model, ZeroRedundancyOptimizer(
-            model.parameters(), optimizer_class=torch.optim.AdamW, **settings
-        )
-    mesh = init_device_mesh(args.device, (dist.get_world_size(),))
-    reshard = args.strategy == "zero3"
-    for block in model.blocks:
-        fully_shard(block, mesh=mesh, reshard_after_forward=reshard)
-    fully_shard(model, mesh=mesh, reshard_after_forward=reshard)
-    return model, torch.optim.AdamW(model.parameters(), **settings)
-
-
-def rss_mb(field):
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) * 1024 / 1e6
-    raise RuntimeError(f"/proc/self/status has no {field}")
+def adamw(args):
+    """torch's own defaults, as with_strategy wants them."""
+    return {
+        "learning_rates": [args.learning_rate],
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "epsilon": 1e-8,
+        "weight_decay": 1e-2,
+        "decay_vectors": True,
+        "fused": not args.no_fused,
+        "device": args.device,
+    }
 
 
 def time_steps(step, args):
@@ -135,20 +87,20 @@ def time_steps(step, args):
 def memory(args):
     """Returns what a rank held at most, and what all processes together hold of the GPU."""
     if args.device == "cpu":
-        return rss_mb("VmHWM"), 0
+        return peak_rss() / 1e6, 0
     free, total = torch.cuda.mem_get_info()
     return torch.cuda.max_memory_allocated() / 1e6, (total - free) / 1e6
 
 
 def train(args):
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    shape = SHAPES[args.size]
     random = torch.Generator().manual_seed(1 + rank)
     tokens, targets = (
-        torch.randint(shape.vocabulary, (args.batch, TEXT_LENGTH), generator=random).to(args.device)
+        torch.randint(SHAPES[args.size]["vocabulary"], (args.batch, TEXT_LENGTH), generator=random).to(args.device)
         for _ in range(2)
     )
-    model, optimizer = with_strategy(Gpt(shape).to(args.device), args)
+    model = initialized(Gpt2(SHAPES[args.size])).to(args.device)
+    model, optimizer = with_strategy(model, args.strategy, adamw(args))
     last = []
 
     def step():

@@ -1,5 +1,7 @@
 #include "models/gpt2.h"
 
+#include <ATen/ops/gelu.h>
+
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,6 +14,7 @@
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/attention.h"
 #include "sheaf/nn/dropout.h"
+#include "sheaf/nn/embedding.h"
 
 namespace sheaf::models {
 namespace {
@@ -52,31 +55,47 @@ class Gpt2Attention final : public torch::nn::Module {
   Gpt2Attention(const Shape& shape, std::int64_t block)
       : heads_(shape.heads),
         block_(block),
+        fused_(shape.fused),
         weights_site_{shape.attention_dropout, site_number(block, BlockSite::weights)},
         output_site_{shape.dropout, site_number(block, BlockSite::attention)},
         c_attn_(conv1d(shape.width, 3 * shape.width, kInitialDeviation)),
         c_proj_(conv1d(shape.width, shape.width, residual_deviation(shape))) {
+    c_proj_->fuses_residual = shape.fused.residual;
     register_module("c_attn", c_attn_);
     register_module("c_proj", c_proj_);
   }
 
-  at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
-    const std::vector<at::Tensor> parts = c_attn_->forward(x).chunk(3, -1);
-    const at::Tensor q = split_heads(parts[0], heads_);
-    const at::Tensor k = split_heads(parts[1], heads_);
-    const at::Tensor v = split_heads(parts[2], heads_);
+  /// Returns x with what attention makes of its norm.
+  at::Tensor forward(const at::Tensor& x, const LayerNorm* norm, const BlockPass& pass) {
+    const nn::AttentionInputs in = inputs(x, *norm);
+    const at::Tensor q = split_heads(in.q, heads_);
+    const at::Tensor k = split_heads(in.k, heads_);
+    const at::Tensor v = split_heads(in.v, heads_);
     const nn::AttentionOptions how{.dropout = site_if(is_training(), weights_site_),
                                    .random = pass.random,
                                    .documents = pass.documents};
     const at::Tensor mixed =
         pass.cache != nullptr ? pass.cache->attend(block_, q, k, v) : nn::attention(q, k, v, how);
-    return nn::dropout(
-        c_proj_->forward(join_heads(mixed)), site_if(is_training(), output_site_), pass.random);
+    return c_proj_->forward_residual(
+        join_heads(mixed), in.residual, {site_if(is_training(), output_site_), pass.random});
   }
 
  private:
+  [[nodiscard]] nn::AttentionInputs inputs(const at::Tensor& x, const LayerNorm& norm) const {
+    if (fused_.norm && can_fuse(x, c_attn_->weight)) {
+      const nn::AttentionInputOptions how{.q_size = x.size(-1),
+                                          .kv_size = x.size(-1),
+                                          .head_size = x.size(-1) / heads_,
+                                          .layout = c_attn_->layout};
+      return nn::attention_inputs(x, norm.tensors(), {c_attn_->tensors()}, how);
+    }
+    const std::vector<at::Tensor> parts = c_attn_->forward(norm.forward(x)).chunk(3, -1);
+    return {parts[0], parts[1], parts[2], x};
+  }
+
   std::int64_t heads_;
   std::int64_t block_;
+  nn::Fused fused_;
   nn::DropoutSite weights_site_;
   nn::DropoutSite output_site_;
   std::shared_ptr<Projection> c_attn_;
@@ -86,19 +105,28 @@ class Gpt2Attention final : public torch::nn::Module {
 class Gpt2Mlp final : public torch::nn::Module {
  public:
   Gpt2Mlp(const Shape& shape, std::int64_t block)
-      : site_{shape.dropout, site_number(block, BlockSite::mlp)},
+      : fused_(shape.fused.mlp),
+        site_{shape.dropout, site_number(block, BlockSite::mlp)},
         c_fc_(conv1d(shape.width, shape.hidden, kInitialDeviation)),
         c_proj_(conv1d(shape.hidden, shape.width, residual_deviation(shape))) {
     register_module("c_fc", c_fc_);
     register_module("c_proj", c_proj_);
   }
 
-  at::Tensor forward(const at::Tensor& x, const nn::Randomness& random) {
-    const at::Tensor y = c_proj_->forward_gelu(c_fc_->forward(x));
-    return nn::dropout(y, site_if(is_training(), site_), random);
+  /// Returns x with what the layers make of its norm.
+  at::Tensor forward(const at::Tensor& x, const LayerNorm* norm, const nn::Randomness& random) {
+    const nn::DropoutSite site = site_if(is_training(), site_);
+    if (fused_ && site.probability == 0 && can_fuse(x, c_fc_->weight)) {
+      return nn::gelu_mlp(x, norm->tensors(), c_fc_->tensors(), c_proj_->tensors(), c_fc_->layout);
+    }
+    const at::Tensor inner = c_fc_->forward(norm->forward(x));
+    const at::Tensor y =
+        fused_ ? c_proj_->forward_gelu(inner) : c_proj_->forward(at::gelu(inner, "tanh"));
+    return x + nn::dropout(y, site, random);
   }
 
  private:
+  bool fused_;
   nn::DropoutSite site_;
   std::shared_ptr<Projection> c_fc_;
   std::shared_ptr<Projection> c_proj_;
@@ -118,8 +146,8 @@ class Gpt2Block final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
-    const at::Tensor y = x + sheaf::forward(*attn_, ln_1_->forward(x), BlockPass(pass));
-    return y + sheaf::forward(*mlp_, ln_2_->forward(y), nn::Randomness(pass.random));
+    const at::Tensor y = sheaf::forward(*attn_, x, ln_1_.get(), BlockPass(pass));
+    return sheaf::forward(*mlp_, y, ln_2_.get(), nn::Randomness(pass.random));
   }
 
  private:
@@ -153,7 +181,7 @@ class Gpt2 final : public Model {
     check_texts(inputs, targets, shape_);
     check_positions(inputs, pass.positions);
     check_pass(inputs, targets, pass);
-    at::Tensor x = nn::dropout(wte_->forward(inputs) + positions_of(inputs, pass),
+    at::Tensor x = nn::dropout(embedded(inputs, pass),
                                site_if(is_training(), {shape_.dropout, kEmbeddingSite}),
                                pass.random);
     const BlockPass block_pass{.documents = nn::documents_for(pass.positions, x),
@@ -162,7 +190,7 @@ class Gpt2 final : public Model {
     for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
     end_pass(inputs, pass);
     const at::Tensor part = part_for_head(x, targets, pass);
-    return loss_or_logits(ln_f_->forward(part), wte_->weight, targets);
+    return loss_or_logits(ln_f_->forward(part), wte_->weight, targets, shape_.fused.loss);
   }
 
   [[nodiscard]] const Shape& shape() const override { return shape_; }
@@ -171,14 +199,17 @@ class Gpt2 final : public Model {
   }
 
  private:
-  /// Returns the vectors of the tokens' positions.
-  [[nodiscard]] at::Tensor positions_of(const at::Tensor& inputs, const Pass& pass) const {
-    const std::int64_t length = inputs.size(1);
+  /// Returns the vectors of tokens and their positions.
+  [[nodiscard]] at::Tensor embedded(const at::Tensor& inputs, const Pass& pass) const {
     if (pass.cache != nullptr) {
-      return wpe_->forward(pass.cache->positions(length, inputs.device()));
+      const at::Tensor positions = pass.cache->positions(inputs.size(1), inputs.device());
+      return wte_->forward(inputs) + wpe_->forward(positions);
     }
-    if (pass.positions.defined()) return wpe_->forward(pass.positions);
-    return wpe_->weight.narrow(0, 0, length);
+    if (pass.positions.defined()) return wte_->forward(inputs) + wpe_->forward(pass.positions);
+    if (inputs.is_cuda() && inputs.numel() > 0) {
+      return nn::text_embedding(wte_->weight, wpe_->weight, inputs);
+    }
+    return wte_->forward(inputs) + wpe_->weight.narrow(0, 0, inputs.size(1));
   }
 
   Shape shape_;

@@ -1,7 +1,9 @@
 #include "models/language.h"
 
+#include <ATen/core/Reduction.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -122,8 +124,14 @@ void end_pass(const at::Tensor& inputs, const Pass& pass) {
 
 at::Tensor loss_or_logits(const at::Tensor& x,
                           const at::Tensor& weight,
-                          const at::Tensor& targets) {
+                          const at::Tensor& targets,
+                          bool fused) {
   if (!targets.defined()) return nn::linear(x, weight, /*bias=*/{});
+  if (!fused) {
+    const at::Tensor logits = nn::linear(x, weight, /*bias=*/{}).flatten(0, 1).to(at::kFloat);
+    return at::cross_entropy_loss(
+        logits, targets.flatten(), /*weight=*/{}, at::Reduction::Sum, nn::kIgnoredTarget);
+  }
   return nn::linear_cross_entropy(x.flatten(0, 1), weight, targets.flatten());
 }
 

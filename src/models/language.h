@@ -30,10 +30,11 @@ void check_pass(const at::Tensor& inputs, const at::Tensor& targets, const Pass&
 void end_pass(const at::Tensor& inputs, const Pass& pass);
 
 /// Returns the sum of the losses, or logits where there are no targets. `weight` is the head's,
-/// [vocabulary, width].
+/// [vocabulary, width]. Unless `fused`, all logits exist at once.
 [[nodiscard]] at::Tensor loss_or_logits(const at::Tensor& x,
                                         const at::Tensor& weight,
-                                        const at::Tensor& targets);
+                                        const at::Tensor& targets,
+                                        bool fused);
 
 /// Returns the names of `count` blocks: `prefix` and their number.
 [[nodiscard]] std::vector<std::string> block_names(std::string_view prefix, std::size_t count);

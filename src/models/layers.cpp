@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/layer_norm.h>
 
 #include "sheaf/nn/embedding.h"
 #include "sheaf/nn/norm.h"
@@ -45,19 +44,35 @@ at::Tensor Projection::forward_gelu(const at::Tensor& x) const {
   return nn::gelu_linear(x, weight, bias, layout);
 }
 
+at::Tensor Projection::forward_residual(const at::Tensor& x,
+                                        const at::Tensor& residual,
+                                        const Dropped& how) const {
+  if (fuses_residual && how.site.probability == 0 && can_fuse(x, weight) &&
+      residual.scalar_type() == x.scalar_type()) {
+    return nn::linear_with_residual(x, tensors(), residual, layout);
+  }
+  return residual + nn::dropout(forward(x), how.site, how.random);
+}
+
 LayerNorm::LayerNorm(std::int64_t width, double eps)
     : weight(filled(register_parameter("weight", at::empty({width})), 1)),
       bias(filled(register_parameter("bias", at::empty({width})), 0)),
       epsilon(eps) {}
 
 at::Tensor LayerNorm::forward(const at::Tensor& x) const {
-  return at::layer_norm(x, weight.sizes(), weight, bias, epsilon);
+  return nn::layer_norm(x, weight, bias, epsilon);
 }
 
 RmsNorm::RmsNorm(std::int64_t width, double eps)
     : weight(filled(register_parameter("weight", at::empty({width})), 1)), epsilon(eps) {}
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) const { return nn::rms_norm(x, weight, epsilon); }
+
+bool can_fuse(const at::Tensor& x, const at::Tensor& weight) {
+  const at::ScalarType type = x.scalar_type();
+  return x.is_cuda() && type == weight.scalar_type() && x.numel() > 0 &&
+         (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf);
+}
 
 nn::DropoutSite site_if(bool training, const nn::DropoutSite& site) {
   return {.probability = training ? site.probability : 0, .layer = site.layer};

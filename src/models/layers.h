@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "sheaf/nn/blocks.h"
 #include "sheaf/nn/dropout.h"
 #include "sheaf/nn/linear.h"
 
@@ -32,20 +33,34 @@ struct ProjectionOptions {
   double deviation = kInitialDeviation;
 };
 
+/// What is dropped of a projection before it is added to a residual.
+struct Dropped {
+  nn::DropoutSite site;
+  nn::Randomness random;
+};
+
 struct Projection final : torch::nn::Module {
   explicit Projection(const ProjectionOptions& options);
   [[nodiscard]] at::Tensor forward(const at::Tensor& x) const;
   /// Returns forward(gelu(x)), keeping one activation less.
   [[nodiscard]] at::Tensor forward_gelu(const at::Tensor& x) const;
+  /// Returns residual + forward(x), where nothing of that may be dropped in one piece.
+  [[nodiscard]] at::Tensor forward_residual(const at::Tensor& x,
+                                            const at::Tensor& residual,
+                                            const Dropped& how = {}) const;
+  [[nodiscard]] nn::Projected tensors() const { return {weight, bias}; }
 
   at::Tensor weight;
   at::Tensor bias;  // undefined where there is none
   nn::WeightLayout layout;
+  /// Whether the product adds a residual itself, where it can.
+  bool fuses_residual = true;
 };
 
 struct LayerNorm final : torch::nn::Module {
   LayerNorm(std::int64_t width, double epsilon);
   [[nodiscard]] at::Tensor forward(const at::Tensor& x) const;
+  [[nodiscard]] nn::NormParameters tensors() const { return {weight, bias, epsilon}; }
 
   at::Tensor weight;
   at::Tensor bias;
@@ -55,6 +70,7 @@ struct LayerNorm final : torch::nn::Module {
 struct RmsNorm final : torch::nn::Module {
   RmsNorm(std::int64_t width, double epsilon);
   [[nodiscard]] at::Tensor forward(const at::Tensor& x) const;
+  [[nodiscard]] nn::NormParameters tensors() const { return {weight, {}, epsilon}; }
 
   at::Tensor weight;
   double epsilon;
@@ -62,6 +78,10 @@ struct RmsNorm final : torch::nn::Module {
 
 /// A module that only gives its children a name in front of theirs.
 struct Folder final : torch::nn::Module {};
+
+/// Says whether what is fused can compute with `x` and parameters like `weight`: on GPUs, in one
+/// type.
+[[nodiscard]] bool can_fuse(const at::Tensor& x, const at::Tensor& weight);
 
 /// Returns the site as it is in training, or one that drops nothing.
 [[nodiscard]] nn::DropoutSite site_if(bool training, const nn::DropoutSite& site);

@@ -1,5 +1,7 @@
 #include "models/llama.h"
 
+#include <ATen/ops/silu.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,38 +37,68 @@ class LlamaAttention final : public torch::nn::Module {
       : heads_(shape.heads),
         kv_heads_(shape.kv_heads),
         block_(block),
+        fused_(shape.fused),
         rotates_(shape.no_rope_interval == 0 || (block + 1) % shape.no_rope_interval != 0),
         site_{shape.attention_dropout, block},
         q_proj_(projection(shape.width, shape.heads * shape.head_size)),
         k_proj_(projection(shape.width, shape.kv_heads * shape.head_size)),
         v_proj_(projection(shape.width, shape.kv_heads * shape.head_size)),
         o_proj_(projection(shape.heads * shape.head_size, shape.width)) {
+    o_proj_->fuses_residual = shape.fused.residual;
     register_module("q_proj", q_proj_);
     register_module("k_proj", k_proj_);
     register_module("v_proj", v_proj_);
     register_module("o_proj", o_proj_);
   }
 
-  at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
-    at::Tensor q = split_heads(q_proj_->forward(x), heads_);
-    at::Tensor k = split_heads(k_proj_->forward(x), kv_heads_);
-    const at::Tensor v = split_heads(v_proj_->forward(x), kv_heads_);
+  /// Returns x with what attention makes of its norm.
+  at::Tensor forward(const at::Tensor& x, const RmsNorm* norm, const BlockPass& pass) {
+    const nn::AttentionInputs in = heads_of(x, *norm, pass);
+    const nn::AttentionOptions how{.dropout = site_if(is_training(), site_),
+                                   .random = pass.random,
+                                   .documents = pass.documents};
+    const at::Tensor mixed = pass.cache != nullptr ? pass.cache->attend(block_, in.q, in.k, in.v)
+                                                   : nn::attention(in.q, in.k, in.v, how);
+    return o_proj_->forward_residual(join_heads(mixed), in.residual);
+  }
+
+ private:
+  /// Returns q, k and v with their heads apart.
+  [[nodiscard]] nn::AttentionInputs heads_of(const at::Tensor& x,
+                                             const RmsNorm& norm,
+                                             const BlockPass& pass) const {
+    if (!fused_.norm || !can_fuse(x, q_proj_->weight)) return heads_by_layers(x, norm, pass);
+    const nn::AttentionInputOptions how{
+        .q_size = q_proj_->weight.size(0),
+        .kv_size = k_proj_->weight.size(0),
+        .head_size = q_proj_->weight.size(0) / heads_,
+        .rotary = rotates_ ? std::optional(pass.rotary) : std::nullopt};
+    const nn::AttentionInputs in = nn::attention_inputs(
+        x, norm.tensors(), {q_proj_->tensors(), k_proj_->tensors(), v_proj_->tensors()}, how);
+    return {split_heads(in.q, heads_),
+            split_heads(in.k, kv_heads_),
+            split_heads(in.v, kv_heads_),
+            in.residual};
+  }
+
+  [[nodiscard]] nn::AttentionInputs heads_by_layers(const at::Tensor& x,
+                                                    const RmsNorm& norm,
+                                                    const BlockPass& pass) const {
+    const at::Tensor normal = norm.forward(x);
+    at::Tensor q = split_heads(q_proj_->forward(normal), heads_);
+    at::Tensor k = split_heads(k_proj_->forward(normal), kv_heads_);
+    const at::Tensor v = split_heads(v_proj_->forward(normal), kv_heads_);
     if (rotates_) {
       q = nn::rotate(q, pass.rotary);
       k = nn::rotate(k, pass.rotary);
     }
-    const nn::AttentionOptions how{.dropout = site_if(is_training(), site_),
-                                   .random = pass.random,
-                                   .documents = pass.documents};
-    const at::Tensor mixed =
-        pass.cache != nullptr ? pass.cache->attend(block_, q, k, v) : nn::attention(q, k, v, how);
-    return o_proj_->forward(join_heads(mixed));
+    return {q, k, v, x};
   }
 
- private:
   std::int64_t heads_;
   std::int64_t kv_heads_;
   std::int64_t block_;
+  nn::Fused fused_;
   bool rotates_;
   nn::DropoutSite site_;
   std::shared_ptr<Projection> q_proj_;
@@ -78,7 +110,8 @@ class LlamaAttention final : public torch::nn::Module {
 class LlamaMlp final : public torch::nn::Module {
  public:
   explicit LlamaMlp(const Shape& shape)
-      : gate_proj_(projection(shape.width, shape.hidden)),
+      : fused_(shape.fused.mlp),
+        gate_proj_(projection(shape.width, shape.hidden)),
         up_proj_(projection(shape.width, shape.hidden)),
         down_proj_(projection(shape.hidden, shape.width)) {
     register_module("gate_proj", gate_proj_);
@@ -86,11 +119,19 @@ class LlamaMlp final : public torch::nn::Module {
     register_module("down_proj", down_proj_);
   }
 
-  at::Tensor forward(const at::Tensor& x) {
-    return down_proj_->forward(nn::swiglu(gate_proj_->forward(x), up_proj_->forward(x)));
+  /// Returns x with what the layers make of its norm.
+  at::Tensor forward(const at::Tensor& x, const RmsNorm* norm) {
+    if (fused_ && can_fuse(x, gate_proj_->weight)) {
+      return nn::swiglu_mlp(
+          x, norm->tensors(), gate_proj_->weight, up_proj_->weight, down_proj_->weight);
+    }
+    const at::Tensor normal = norm->forward(x);
+    const at::Tensor gate = gate_proj_->forward(normal), up = up_proj_->forward(normal);
+    return x + down_proj_->forward(fused_ ? nn::swiglu(gate, up) : at::silu(gate) * up);
   }
 
  private:
+  bool fused_;
   std::shared_ptr<Projection> gate_proj_;
   std::shared_ptr<Projection> up_proj_;
   std::shared_ptr<Projection> down_proj_;
@@ -110,9 +151,8 @@ class LlamaBlock final : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, const BlockPass& pass) {
-    const at::Tensor y =
-        x + sheaf::forward(*self_attn_, input_layernorm_->forward(x), BlockPass(pass));
-    return y + sheaf::forward(*mlp_, post_attention_layernorm_->forward(y));
+    const at::Tensor y = sheaf::forward(*self_attn_, x, input_layernorm_.get(), BlockPass(pass));
+    return sheaf::forward(*mlp_, y, post_attention_layernorm_.get());
   }
 
  private:
@@ -157,7 +197,7 @@ class Llama final : public Model {
     for (const auto& block : blocks_) x = sheaf::forward(*block, x, BlockPass(block_pass));
     end_pass(inputs, pass);
     const at::Tensor part = part_for_head(x, targets, pass);
-    return loss_or_logits(norm_->forward(part), head_weight(), targets);
+    return loss_or_logits(norm_->forward(part), head_weight(), targets, shape_.fused.loss);
   }
 
   [[nodiscard]] const Shape& shape() const override { return shape_; }

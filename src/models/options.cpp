@@ -110,6 +110,7 @@ Shape resolve(const ModelOptions& options) {
   Shape shape = preset_shape(options.preset);
   for (const Size& size : kSizes) set_size(size, options, shape);
   set_dropouts(options, options.preset, shape);
+  shape.fused = options.fused;
   if (options.attention != nn::AttentionKernel::automatic && !shape.is_language_model()) {
     throw UsageError(fmt::format("a {} model has no attention to set: leave it automatic, got {}",
                                  options.preset,

@@ -1,16 +1,17 @@
+#include <c10/util/accumulate.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <ATen/ops/empty_like.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 
-#include "kernels/cpu.h"
 #include "kernels/gelu.h"
 #include "kernels/plain.h"
+#include "kernels/swiglu.h"
 #include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 
@@ -19,9 +20,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-// Elements that are worth a thread.
-constexpr std::int64_t kGrain = 1 << 14;
 
 /// Says whether backward must itself be differentiable, which only LibTorch's operators are.
 bool is_recorded() { return at::GradMode::is_enabled(); }
@@ -39,11 +37,24 @@ struct Gelu : torch::autograd::Function<Gelu> {
   }
 };
 
-/// Returns the gradients of gate and up by LibTorch's operators.
-variable_list swiglu_gradients(const at::Tensor& gate,
-                               const at::Tensor& up,
-                               const at::Tensor& gradient) {
-  return {at::silu_backward(gradient * up, gate), gradient * at::silu(gate)};
+/// Says whether kernels of our own take them; others go to LibTorch's operators as they are.
+bool have_kernels(const at::Tensor& gate, const at::Tensor& up) {
+  return (gate.is_cuda() && up.is_cuda()) || (is_plain_fp32(gate) && is_plain_fp32(up));
+}
+
+/// Returns `x` as a matrix of its rows, without a copy where they are at equal distances.
+at::Tensor spaced_rows(const at::Tensor& x) {
+  if (x.dim() == 0) return x.view({1, 1});
+  const std::int64_t rows = c10::multiply_integers(x.sizes().slice(0, x.dim() - 1));
+  return x.reshape({rows, x.size(-1)});
+}
+
+/// The gradients by operators that have derivatives themselves; LibTorch's silu_backward has none.
+variable_list recorded_gradients(const at::Tensor& gate,
+                                 const at::Tensor& up,
+                                 const at::Tensor& gradient) {
+  const at::Tensor s = gate.sigmoid();
+  return {gradient * up * s * (1 + gate * (1 - s)), gradient * gate * s};
 }
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
@@ -51,31 +62,20 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
                             const at::Tensor& gate,
                             const at::Tensor& up) {
     context->save_for_backward({gate, up});
-    if (!is_plain_fp32(gate) || !is_plain_fp32(up)) return at::silu(gate).mul_(up);
-    const at::Tensor g = gate.contiguous(), u = up.contiguous();
-    at::Tensor y = at::empty_like(g);
-    const GateElements all{.gate = g.const_data_ptr<float>(),
-                           .up = u.const_data_ptr<float>(),
-                           .output = y.mutable_data_ptr<float>()};
-    in_parallel({y.numel(), kGrain}, [&](Part part) { best_kernels().swiglu(all, part); });
-    return y;
+    if (!have_kernels(gate, up)) return at::silu(gate).mul_(up);
+    return swiglu_rows(spaced_rows(gate), spaced_rows(up)).view(gate.sizes());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
-    if (is_recorded() || !is_plain_fp32(saved[0]) || !is_plain_fp32(saved[1])) {
-      return swiglu_gradients(saved[0], saved[1], gradients[0]);
+    const at::Tensor &gate = saved[0], &up = saved[1], &gradient = gradients[0];
+    if (is_recorded()) return recorded_gradients(gate, up, gradient);
+    if (!have_kernels(gate, up)) {
+      return {at::silu_backward(gradient * up, gate), gradient * at::silu(gate)};
     }
-    const at::Tensor g = saved[0].contiguous(), u = saved[1].contiguous();
-    const at::Tensor from = gradients[0].contiguous();
-    const at::Tensor of_gate = at::empty_like(g), of_up = at::empty_like(u);
-    const GateElements all{.gate = g.const_data_ptr<float>(),
-                           .up = u.const_data_ptr<float>(),
-                           .gradient = from.const_data_ptr<float>(),
-                           .output = of_gate.mutable_data_ptr<float>(),
-                           .up_gradient = of_up.mutable_data_ptr<float>()};
-    in_parallel({g.numel(), kGrain}, [&](Part part) { best_kernels().swiglu_gradient(all, part); });
-    return {of_gate, of_up};
+    const SwigluGradients result = swiglu_rows_gradients(
+        spaced_rows(gate), spaced_rows(up), spaced_rows(gradient), /*with_again=*/false);
+    return {result.gate.view(gate.sizes()), result.up.view(up.sizes())};
   }
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cpu_attention.h"
+#include "kernels/gpu_kind.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::nn {
@@ -90,6 +91,14 @@ at::Tensor masked_attention(const at::Tensor& q,
       q, with_heads(k, q.size(1)), with_heads(v, q.size(1)), mask_for(q, options));
 }
 
+/// On Hopper and later cuDNN's kernels are the fastest, but may add up in another order each time.
+AttentionKernel resolve(AttentionKernel kernel, at::Device device) {
+  constexpr int kHopper = 9;
+  const bool is_best =
+      compute_capability(device) >= kHopper && !at::globalContext().deterministicAlgorithms();
+  return kernel == AttentionKernel::automatic && is_best ? AttentionKernel::cudnn : kernel;
+}
+
 at::SDPBackend backend_of(AttentionKernel kernel) {
   switch (kernel) {
     case AttentionKernel::automatic:
@@ -107,7 +116,8 @@ at::SDPBackend backend_of(AttentionKernel kernel) {
 
 }  // namespace
 
-void prefer_attention_kernel(AttentionKernel kernel, at::Device device) {
+void prefer_attention_kernel(AttentionKernel wanted, at::Device device) {
+  const AttentionKernel kernel = resolve(wanted, device);
   if (kernel == AttentionKernel::automatic) return;
   // On some GPUs ATen's first choice sets an order of its own, so that must lie behind us.
   if (device.is_cuda()) {

@@ -3,8 +3,8 @@
 #include "kernels/gelu.h"
 #include "kernels/plain.h"
 #include "kernels/products.h"
+#include "no_second_derivative.h"
 #include "rows.h"
-#include "sheaf/base/error.h"
 #include "sheaf/nn/linear.h"
 #include "weight_gradients.h"
 
@@ -27,9 +27,7 @@ struct GeluLinear : torch::autograd::Function<GeluLinear> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (at::GradMode::is_enabled()) {
-      throw UsageError("gelu_linear has no second derivative: do without create_graph");
-    }
+    refuse_second_derivative("gelu_linear");
     const variable_list saved = context->get_saved_variables();
     const bool in_out = context->saved_data["in_out"].toBool();
     const at::Tensor x = as_rows(saved[0]);

@@ -6,15 +6,18 @@
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "held.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/fused_product.h"
 #include "kernels/products.h"
+#include "no_second_derivative.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/gradient_sink.h"
 
@@ -39,18 +42,32 @@ struct Gradients {
 };
 
 /// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. On
-/// GPUs an eighth of all rows at most, since logits that are there at once count as memory.
+/// GPUs a quarter of all rows at most, since logits that are there at once count as memory.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
-  const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 25;
+  const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   constexpr std::int64_t kFewest = 64;
   const std::int64_t fitting = elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest;
-  const std::int64_t most = hidden.is_cpu() ? fitting : hidden.size(0) / 8 / kFewest * kFewest;
+  const std::int64_t most = hidden.is_cpu() ? fitting : hidden.size(0) / 4 / kFewest * kFewest;
   return std::max(std::min(fitting, most), kFewest);
 }
 
 /// Returns the type that sums are kept in: fp32 at least.
 at::ScalarType wide_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// Note [Odd vocabularies]: on GPUs products whose sizes are no multiple of a vector's are several
+/// times slower. So rows of logits begin at whole vectors, and the last few tokens have a small
+/// product of their own: nothing has to be stored with padding.
+constexpr std::int64_t kVector = 8;
+
+/// Calls `body` with the first token and the number of tokens of each part.
+template <class Body>
+void for_parts(const at::Tensor& weight, const Body& body) {
+  const std::int64_t vocabulary = weight.size(0);
+  const std::int64_t even = weight.is_cpu() ? vocabulary : vocabulary / kVector * kVector;
+  if (even > 0) body(0, even);
+  if (even < vocabulary) body(even, vocabulary - even);
 }
 
 /// Adds up the weight's gradient over the chunks. `result` is of a wide type: the sum of many rows
@@ -65,15 +82,12 @@ class WeightGradient {
 
   void add(const at::Tensor& of_logits, const at::Tensor& hidden) {
     if (!result_.defined()) return;
-    const bool is_narrow = hidden.scalar_type() != result_.scalar_type();
-    if (is_narrow) {
-      const at::Tensor product = wide_product(of_logits.t(), hidden);
-      is_first_ ? real_.copy_(product) : real_.add_(product);
-    } else if (is_first_) {
-      at::mm_out(real_, of_logits.t(), hidden);
-    } else {
-      real_.addmm_(of_logits.t(), hidden);
-    }
+    for_parts(real_, [&](std::int64_t begin, std::int64_t size) {
+      fused_product({.a = of_logits.narrow(1, begin, size).t(),
+                     .b = hidden,
+                     .result = real_.narrow(0, begin, size),
+                     .adds = !is_first_});
+    });
     is_first_ = false;
   }
 
@@ -82,15 +96,43 @@ class WeightGradient {
   }
 
  private:
-  /// Returns a product of narrow matrices in fp32.
-  static at::Tensor wide_product(const at::Tensor& a, const at::Tensor& b) {
-    return a.is_cuda() ? at::mm(a, b, at::kFloat) : at::mm(a.to(at::kFloat), b.to(at::kFloat));
-  }
-
   at::Tensor result_;
   at::Tensor real_;
   bool is_first_ = true;
 };
+
+/// Returns room for logits; see Note [Odd vocabularies].
+at::Tensor room_for_logits(const at::Tensor& hidden, std::int64_t rows, std::int64_t vocabulary) {
+  constexpr std::int64_t kColumns = 128;
+  const std::int64_t stride =
+      hidden.is_cpu() ? vocabulary : (vocabulary + kColumns - 1) / kColumns * kColumns;
+  return at::empty({rows, stride}, hidden.options()).narrow(1, 0, vocabulary);
+}
+
+at::Tensor logits_of(const at::Tensor& hidden, const at::Tensor& weight) {
+  if (hidden.is_cpu()) return times_transposed(hidden, weight);
+  const at::Tensor logits = room_for_logits(hidden, hidden.size(0), weight.size(0));
+  for_parts(weight, [&](std::int64_t begin, std::int64_t size) {
+    fused_product({.a = hidden,
+                   .b = weight.narrow(0, begin, size).t(),
+                   .result = logits.narrow(1, begin, size)});
+  });
+  return logits;
+}
+
+/// Writes the gradient of hidden rows.
+void write_back(const at::Tensor& of_logits, const at::Tensor& weight, const at::Tensor& result) {
+  if (of_logits.is_cpu()) {
+    result.copy_(times_transposed(of_logits, weight.t()));
+    return;
+  }
+  for_parts(weight, [&](std::int64_t begin, std::int64_t size) {
+    fused_product({.a = of_logits.narrow(1, begin, size),
+                   .b = weight.narrow(0, begin, size),
+                   .result = result,
+                   .adds = begin > 0});
+  });
+}
 
 /// Returns the loss as an fp64 scalar and fills the gradients.
 at::Tensor run_chunks(const Inputs& in, std::int64_t chunk_rows, const Gradients& out) {
@@ -102,11 +144,11 @@ at::Tensor run_chunks(const Inputs& in, std::int64_t chunk_rows, const Gradients
     const std::int64_t size = std::min(chunk_rows, rows - begin);
     const at::Tensor hidden = in.hidden.narrow(0, begin, size);
     const ChunkLoss chunk = cross_entropy_of_chunk(
-        {times_transposed(hidden, in.weight), in.targets.narrow(0, begin, size), kIgnoredTarget},
+        {logits_of(hidden, in.weight), in.targets.narrow(0, begin, size), kIgnoredTarget},
         with_gradient);
     loss += chunk.loss;
     if (out.hidden.defined()) {
-      out.hidden.narrow(0, begin, size).copy_(times_transposed(chunk.gradient, in.weight.t()));
+      write_back(chunk.gradient, in.weight, out.hidden.narrow(0, begin, size));
     }
     of_weight.add(chunk.gradient, hidden);
   }
@@ -135,18 +177,10 @@ struct Pass {
 /// place could be had, else in a tensor of its own.
 module::EarlyGradientPtr room_for(const at::Tensor& weight) {
   const at::ScalarType type = wide_type(weight);
-  if (type == weight.scalar_type()) {
-    if (auto lent = module::lend_gradient(weight, type)) return lent;
-  }
+  if (auto lent = module::lend_gradient(weight, type)) return lent;
   return std::make_shared<module::EarlyGradient>(at::empty_like(weight, type),
                                                  /*in_place=*/false);
 }
-
-/// Lets a layer's context keep it.
-struct Kept final : torch::CustomClassHolder {
-  explicit Kept(module::EarlyGradientPtr early) : gradient(std::move(early)) {}
-  module::EarlyGradientPtr gradient;
-};
 
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   static at::Tensor forward(AutogradContext* context,
@@ -159,19 +193,14 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
                               of_weight ? of_weight->values() : at::Tensor()};
     const at::Tensor loss = run_chunks(in, pass.chunk_rows, gradients);
     context->save_for_backward({gradients.hidden});
-    if (of_weight) {
-      context->saved_data["weight"] =
-          c10::IValue::make_capsule(c10::make_intrusive<Kept>(of_weight));
-    }
+    hold(context, of_weight);
     context->saved_data["type"] = hidden.scalar_type();
     context->saved_data["weight_type"] = weight.scalar_type();
     return loss.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (at::GradMode::is_enabled()) {
-      throw UsageError("linear_cross_entropy has no second derivative: do without create_graph");
-    }
+    refuse_second_derivative("linear_cross_entropy");
     const variable_list saved = context->get_saved_variables();
     return {scaled(saved[0], gradients[0], context->saved_data["type"].toScalarType()),
             weight_gradient(context, gradients[0]),
@@ -181,10 +210,9 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
 
   /// Returns nothing where the gradient is in its place.
   static at::Tensor weight_gradient(AutogradContext* context, const at::Tensor& factor) {
-    const auto found = context->saved_data.find("weight");
-    if (found == context->saved_data.end()) return {};
-    const auto kept = found->second.toCapsule();
-    module::EarlyGradient& early = *static_cast<const Kept&>(*kept).gradient;
+    const auto kept = held<module::EarlyGradientPtr>(context);
+    if (!kept) return {};
+    module::EarlyGradient& early = *kept;
     const bool keep = torch::autograd::get_current_graph_task_keep_graph();
     if (!keep) {
       const at::Tensor place = module::settle_gradient(1, early);

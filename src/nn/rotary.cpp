@@ -4,6 +4,8 @@
 #include <fmt/ostream.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
@@ -13,6 +15,7 @@
 
 #include <vector>
 
+#include "kernels/rotary_rows.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::nn {
@@ -24,6 +27,10 @@ using torch::autograd::variable_list;
 /// Rotates by the table's angles, or back if `sign` is -1; computes in the wider type and writes
 /// no temporaries but one product at a time.
 at::Tensor rotated(const at::Tensor& x, const RotaryTable& table, int sign) {
+  // Kernels record nothing.
+  if (x.is_cuda() && x.dim() == 4 && !at::GradMode::is_enabled()) {
+    return rotated_rows(x.transpose(1, 2), table.cosines, table.sines, sign).transpose(1, 2);
+  }
   const std::int64_t half = x.size(-1) / 2;
   const at::Tensor cosines = table.cosines.narrow(-2, 0, x.size(-2));
   const at::Tensor sines = table.sines.narrow(-2, 0, x.size(-2));

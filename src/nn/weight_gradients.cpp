@@ -1,27 +1,43 @@
 #include "weight_gradients.h"
 
-#include <ATen/ops/mm.h>
-#include <ATen/ops/sum.h>
+#include <ATen/ops/empty.h>
 
-#include "kernels/products.h"
-#include "sheaf/module/gradient_sink.h"
+#include "kernels/column_sums.h"
+#include "kernels/fused_product.h"
 
 namespace sheaf::nn {
 
+module::GradientTarget open_product_gradient(std::size_t input, at::ScalarType type) {
+  const bool is_narrow = type == at::kBFloat16 || type == at::kHalf;
+  if (is_narrow) {
+    if (auto wide = module::open_gradient(input, at::kFloat)) return wide;
+  }
+  return module::open_gradient(input, type);
+}
+
 at::Tensor product_gradient(std::size_t input, const at::Tensor& a, const at::Tensor& b) {
-  const module::GradientTarget target = module::open_gradient(input, a.scalar_type());
-  if (!target) return transposed_times(a, b);
-  at::Tensor memory = target.memory;
-  target.is_new ? at::mm_out(memory, a.t(), b) : memory.addmm_(a.t(), b);
-  return {};
+  const module::GradientTarget target = open_product_gradient(input, a.scalar_type());
+  const at::Tensor result = fused_product(
+      {.a = a.t(), .b = b, .result = target.memory, .adds = target && !target.is_new});
+  return target ? at::Tensor() : result;
 }
 
 at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows) {
-  const module::GradientTarget target = module::open_gradient(input, rows.scalar_type());
-  if (!target) return rows.sum(0);
+  SumTarget target(input, rows);
+  column_sums(rows, target.memory(), target.adds());
+  return target.gradient();
+}
+
+at::Tensor vector_gradient(std::size_t input, const at::Tensor& values, at::ScalarType type) {
+  const module::GradientTarget target = open_product_gradient(input, type);
+  if (!target) return values.to(type);
   at::Tensor memory = target.memory;
-  target.is_new ? at::sum_out(memory, rows, 0) : memory.add_(rows.sum(0));
+  target.is_new ? memory.copy_(values) : memory.add_(values);
   return {};
 }
+
+SumTarget::SumTarget(std::size_t input, const at::Tensor& like)
+    : target_(open_product_gradient(input, like.scalar_type())),
+      memory_(target_ ? target_.memory : at::empty({like.size(1)}, like.options())) {}
 
 }  // namespace sheaf::nn

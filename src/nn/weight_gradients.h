@@ -4,11 +4,16 @@
 
 #include <cstddef>
 
+#include "sheaf/module/gradient_sink.h"
+
 namespace sheaf::nn {
 
 // Gradients of parameters, for the backward of a torch::autograd::Function: of its tensor argument
 // number `input`. They are written where they belong if somebody has a place for them, and nothing
 // is returned then; see module::open_gradient().
+
+/// Opens the place of a gradient of a parameter of `type`: in fp32, too, where that is narrower.
+[[nodiscard]] module::GradientTarget open_product_gradient(std::size_t input, at::ScalarType type);
 
 /// Takes a^T b for matrices.
 [[nodiscard]] at::Tensor product_gradient(std::size_t input,
@@ -17,5 +22,25 @@ namespace sheaf::nn {
 
 /// Takes the sum of a matrix's rows.
 [[nodiscard]] at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows);
+
+/// Takes an fp32 vector for a parameter of `type`.
+[[nodiscard]] at::Tensor vector_gradient(std::size_t input,
+                                         const at::Tensor& values,
+                                         at::ScalarType type);
+
+/// A place for sums that are made on the way, for a parameter as long as the rows of `like`.
+class SumTarget {
+ public:
+  SumTarget(std::size_t input, const at::Tensor& like);
+  [[nodiscard]] at::Tensor& memory() { return memory_; }
+  /// Whether sums are to be added to what is there.
+  [[nodiscard]] bool adds() const { return target_ && !target_.is_new; }
+  /// Returns the gradient, or nothing where it is in its place.
+  [[nodiscard]] at::Tensor gradient() const { return target_ ? at::Tensor() : memory_; }
+
+ private:
+  module::GradientTarget target_;
+  at::Tensor memory_;
+};
 
 }  // namespace sheaf::nn

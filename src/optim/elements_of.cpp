@@ -29,7 +29,15 @@ Elements elements_of(const Run& run) {
           .copy = run.copy.defined() ? run.copy.mutable_data_ptr() : nullptr,
           .size = run.master.numel(),
           .type = type_of(run.master),
-          .copy_type = type_of(run.copy)};
+          .copy_type = type_of(run.copy),
+          .gradient_type = type_of(run.gradient),
+          .state_type = run.states.empty() ? Type::none : type_of(run.states.front()),
+          .gradient_scale =
+              run.gradient_scale.defined() ? run.gradient_scale.const_data_ptr<double>() : nullptr};
+}
+
+const double* recorded_numbers_of(const Run& run) {
+  return run.recorded_numbers.defined() ? run.recorded_numbers.const_data_ptr<double>() : nullptr;
 }
 
 }  // namespace sheaf::optim

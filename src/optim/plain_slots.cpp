@@ -63,8 +63,10 @@ class PlainSlots final : public SlotSource {
   }
 
   const std::vector<Segment>& segments() const override { return segments_; }
-  at::Tensor new_state(std::size_t segment, std::string_view /*what*/) override {
-    return at::zeros_like(segments_[segment].master);
+  at::Tensor new_state(std::size_t segment,
+                       std::string_view /*what*/,
+                       at::ScalarType type) override {
+    return at::zeros_like(segments_[segment].master, type);
   }
 
   void begin_step() override {

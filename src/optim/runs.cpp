@@ -12,7 +12,7 @@ std::vector<RunRange> join_slots(const std::vector<Slot>& slots,
     if (touches && runs.back().how == steps[i]) {
       runs.back().size += slot.size;
     } else {
-      runs.push_back({slot.offset, slot.size, steps[i]});
+      runs.push_back({slot.offset, slot.size, steps[i], i});
     }
   }
   return runs;

@@ -23,6 +23,8 @@ struct RunRange {
   std::int64_t begin = 0;
   std::int64_t size = 0;
   SlotStep how;
+  /// The first slot that has elements in it.
+  std::size_t first_slot = 0;
 };
 
 /// Joins slots that touch and do the same; leaves out those that sit out or are empty. `steps` has

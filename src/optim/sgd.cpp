@@ -25,7 +25,8 @@ OptimizerSetup checked_setup(const SgdOptions& options) {
                     options.dampening));
   }
   OptimizerSetup setup{.settings = {options.learning_rate, options.weight_decay},
-                       .rules = options.rules};
+                       .rules = options.rules,
+                       .moments = options.moments};
   if (options.momentum != 0) setup.state_names = {"momentum_buffer"};
   return setup;
 }
@@ -45,11 +46,20 @@ SgdFactors<double> factors_of(const Run& run, const SgdOptions& options) {
 Sgd::Sgd(Slots slots, const SgdOptions& options)
     : Optimizer(std::move(slots), checked_setup(options)), options_(options) {}
 
-void Sgd::update(const Run& run) {
-  const Elements all = elements_of(run);
-  const auto factors = factors_of(run, options_);
-  if (run.master.is_cpu()) return sgd_on_cpu(all, factors);
-  with_stream_of(run.master, [&](void* stream) { sgd_on_cuda(all, factors, stream); });
+void Sgd::update(std::span<const Run> runs) {
+  std::vector<CudaRun<SgdFactors<double>>> on_gpu;
+  for (const Run& run : runs) {
+    const auto factors = factors_of(run, options_);
+    if (run.master.is_cpu()) {
+      sgd_on_cpu(elements_of(run), factors);
+    } else {
+      on_gpu.push_back({elements_of(run), factors, recorded_numbers_of(run)});
+    }
+  }
+  if (on_gpu.empty()) return;
+  with_stream_of(runs.front().master, [&](void* stream) { sgd_on_cuda(on_gpu, stream); });
 }
+
+std::vector<double> Sgd::numbers(const Run& run) const { return listed(factors_of(run, options_)); }
 
 }  // namespace sheaf::optim

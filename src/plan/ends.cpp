@@ -15,14 +15,20 @@ std::int64_t head_numbers(const Pass& pass) { return pass.model.vocabulary * pas
 std::int64_t chunk_rows(const Pass& pass) {
   const bool on_cpu = pass.setting.device == Device::cpu;
   constexpr std::int64_t kFewest = 64;
-  const std::int64_t elements = on_cpu ? std::int64_t{1} << 21 : std::int64_t{1} << 25;
+  const std::int64_t elements = on_cpu ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   const std::int64_t fitting = elements / pass.model.vocabulary / kFewest * kFewest;
-  const std::int64_t most = on_cpu ? fitting : pass.rows() / 8 / kFewest * kFewest;
+  const std::int64_t most = on_cpu ? fitting : pass.rows() / 4 / kFewest * kFewest;
   return std::min(std::max(std::min(fitting, most), kFewest), pass.rows());
 }
 
 /// The logits of one chunk, and what becomes of them.
 void walk_chunk(const Pass& pass) {
+  if (pass.setting.device == Device::gpu) {
+    constexpr std::int64_t kColumns = 128;
+    const std::int64_t stride = (pass.model.vocabulary + kColumns - 1) / kColumns * kColumns;
+    pass.made(chunk_rows(pass) * stride * pass.element()).reset();
+    return;
+  }
   const std::int64_t numbers = chunk_rows(pass) * pass.model.vocabulary;
   const std::int64_t width = chunk_rows(pass) * pass.model.width;
   Held logits = pass.made(numbers * pass.element());
@@ -34,8 +40,7 @@ void walk_chunk(const Pass& pass) {
   logits.reset();
   pass.made(width * pass.element()).reset();  // a part of the hidden gradient
   if (!pass.is_narrow()) return;
-  const bool widens = pass.setting.device == Device::cpu;
-  const Held wide = widens ? pass.made(4 * (numbers + width)) : nullptr;
+  const Held wide = pass.made(4 * (numbers + width));
   const Held product = pass.made(4 * head_numbers(pass));
 }
 

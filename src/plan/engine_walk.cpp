@@ -25,7 +25,7 @@ std::int64_t resting_gradients(const Unit& unit, const Setting& setting) {
 }
 
 std::int64_t resting_optimizer(const Unit& unit, const Setting& setting) {
-  return setting.optimizer_states * kMasterBytes * unit.shard_size;
+  return setting.optimizer_states * bytes_of(setting.moments) * unit.shard_size;
 }
 
 EngineWalk::EngineWalk(Walk& walk, const std::vector<Parameter>& parameters, const Setting& setting)
@@ -79,8 +79,7 @@ void EngineWalk::enter_backward(int block) {
 
 bool EngineWalk::takes_gradients_directly(bool exchanged) const {
   const std::int64_t kept = exchanged ? wire() : kMasterBytes;
-  return setting_.compute == Number::fp32 ? kept == kMasterBytes
-                                          : exchanged && setting_.reduce == setting_.compute;
+  return kept == kMasterBytes || setting_.reduce == setting_.compute;
 }
 
 bool EngineWalk::in_lasting(const State& state, bool exchanged) const {
@@ -108,8 +107,7 @@ void EngineWalk::open(std::size_t unit, bool exchanged) {
 bool EngineWalk::lend(std::size_t parameter, bool exchanged) {
   const std::size_t unit = unit_of_[parameter];
   const std::int64_t kept = exchanged ? wire() : kMasterBytes;
-  const bool fits = setting_.compute == Number::fp32 && kept == kMasterBytes;
-  if (!fits || states_[unit].is_open) return false;
+  if (kept != kMasterBytes || states_[unit].is_open) return false;
   open(unit, exchanged);
   return true;
 }
@@ -123,13 +121,29 @@ void EngineWalk::gradient(std::size_t parameter, bool exchanged) {
   if (exchanged) launch(unit);
 }
 
+/// As sharding::GradientBuffer does: what travels in a narrow type becomes the result as it is.
+void EngineWalk::keep_as_sent(std::size_t unit) {
+  State& state = states_[unit];
+  Held local = std::exchange(state.local, nullptr);
+  if (!setting_.cuts_state()) local.reset();
+  state.lasting = walk_.take(Purpose::gradients, wire() * units_[unit].shard_size);
+  state.is_open = false;
+  state.has_result = true;
+  flights_.push_back({std::move(local)});
+  while (setting_.cuts_gradients() && flights_.size() > kMaxFlights) flights_.pop_front();
+}
+
 void EngineWalk::launch(std::size_t unit) {
   State& state = states_[unit];
-  take_lasting(unit);
-  Flight flight;
   const bool is_wide = wire() == kMasterBytes;
   // A sum over passes has the master's type, and travels in another.
   const bool summed = !setting_.exchanges_every_pass();
+  if (setting_.device == Device::gpu && setting_.compute != Number::fp32 && !is_wide && !summed &&
+      !state.has_result) {
+    return keep_as_sent(unit);
+  }
+  take_lasting(unit);
+  Flight flight;
   if (!is_wide && summed) {
     flight.push_back(walk_.take(Purpose::communication, wire() * units_[unit].size));
   }

@@ -51,6 +51,7 @@ class EngineWalk {
   void open(std::size_t unit, bool exchanged);
   void gather(std::size_t unit);
   void launch(std::size_t unit);
+  void keep_as_sent(std::size_t unit);
   [[nodiscard]] std::int64_t wire() const { return bytes_of(setting_.reduce); }
 
   Walk& walk_;

@@ -42,18 +42,24 @@ class Gpt2Block final : public Block {
     return {.place = first_ + place, .in = in, .out = out, .bias = true};
   }
 
+  /// Whether the feed-forward part is one piece.
+  static bool is_fused(const Pass& pass) {
+    return makes_norms_again(pass) && pass.model.dropout == 0;
+  }
+
   Held attend(const Pass& pass, Held normed) {
-    input1_ = std::move(normed);
     const Held qkv = pass.made(3 * pass.width());
+    if (!makes_norms_again(pass)) input1_ = std::move(normed);
+    normed.reset();
     attention_.q = attention_.k = attention_.v = qkv;
     joined_ = attention_forward(pass, attention_, HeadLayout::rows);
     return dropout_forward(pass, pass.made(pass.width()), pass.model.width);
   }
 
   Held feed_forward(const Pass& pass, Held normed) {
-    input2_ = std::move(normed);
     inner_ = pass.made(pass.matrix(pass.model.hidden));
     Held activated = pass.made(pass.matrix(pass.model.hidden));
+    if (!is_fused(pass)) input2_ = std::move(normed);
     // Only what is fused with the next product is made again in backward.
     if (keeps_gelu(pass)) activated_ = activated;
     Held result = pass.made(pass.width());
@@ -73,9 +79,11 @@ class Gpt2Block final : public Block {
         keeps_gelu(pass) ? std::exchange(activated_, nullptr) : pass.temporary(pass.matrix(h));
     weight_gradient(pass, weight(Place::mlp_proj, h, d));
     again.reset();
-    Held of_gelu = pass.temporary(pass.matrix(h));
+    Held of_gelu = is_fused(pass) ? nullptr : pass.temporary(pass.matrix(h));
     Held of_inner = pass.temporary(pass.matrix(h));
     of_gelu.reset();
+    if (is_fused(pass)) again = pass.temporary(pass.width());
+    again.reset();
     inner_.reset();
     Held result = linear_backward(pass, std::move(of_inner), weight(Place::c_fc, d, h));
     input2_.reset();
@@ -91,6 +99,7 @@ class Gpt2Block final : public Block {
         attention_backward(pass, std::move(of_mixed), std::exchange(attention_, {}));
     Held of_qkv = pass.temporary(3 * pass.width());
     parts = {};
+    if (makes_norms_again(pass)) input1_ = pass.temporary(pass.width());
     Held result = linear_backward(pass, std::move(of_qkv), weight(Place::c_attn, d, 3 * d));
     input1_.reset();
     return result;

@@ -79,6 +79,10 @@ Held linear_backward(const Pass& pass, Held /*gradient*/, const Weight& weight) 
   return result;
 }
 
+bool makes_norms_again(const Pass& pass) {
+  return pass.setting.device == Device::gpu && pass.setting.fused;
+}
+
 Held dropout_forward(const Pass& pass, Held x, std::int64_t columns) {
   if (pass.model.dropout == 0) return x;
   return dropped(pass, numbers_of(pass, columns), [&](std::int64_t b) { return pass.made(b); });

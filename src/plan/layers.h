@@ -24,6 +24,9 @@ void weight_gradient(const Pass& pass, const Weight& weight);
 /// Returns the gradient of a linear layer's input.
 [[nodiscard]] Held linear_backward(const Pass& pass, Held gradient, const Weight& weight);
 
+/// Whether backward makes norms again instead of keeping them; see nn::attention_inputs.
+[[nodiscard]] bool makes_norms_again(const Pass& pass);
+
 /// nn::dropout, in forward and in backward (there `made` takes what is temporary).
 [[nodiscard]] Held dropout_forward(const Pass& pass, Held x, std::int64_t columns);
 [[nodiscard]] Held dropout_backward(const Pass& pass, Held gradient, std::int64_t columns);

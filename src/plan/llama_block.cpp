@@ -51,32 +51,59 @@ class LlamaBlock final : public Block {
   }
 
   Held attend(const Pass& pass, Held normed) {
-    input1_ = std::move(normed);
+    if (!makes_norms_again(pass)) input1_ = normed;
     const auto take = [&](std::int64_t bytes) { return pass.made(bytes); };
     Held q = pass.made(pass.queries());
     Held k = pass.made(pass.keys());
     const Held v = pass.made(pass.keys());
-    if (rotates_) {
+    normed.reset();
+    if (rotates_ && !makes_norms_again(pass)) {
       q = rotated(pass, pass.queries(), take);
       k = rotated(pass, pass.keys(), take);
     }
     attention_.q = q;
     attention_.k = k;
     attention_.v = v;
-    joined_ = attention_forward(pass, attention_, rotates_ ? HeadLayout::heads : HeadLayout::rows);
+    joined_ = attention_forward(
+        pass,
+        attention_,
+        rotates_ && !makes_norms_again(pass) ? HeadLayout::heads : HeadLayout::rows);
     return pass.made(pass.width());
   }
 
   Held feed_forward(const Pass& pass, Held normed) {
-    input2_ = std::move(normed);
     const std::int64_t inner = pass.matrix(pass.model.hidden);
     gate_ = pass.made(inner);
     up_ = pass.made(inner);
+    if (!makes_norms_again(pass)) input2_ = normed;
+    normed.reset();
     product_ = pass.made(inner);
-    return pass.made(pass.width());
+    Held result = pass.made(pass.width());
+    if (makes_norms_again(pass)) product_.reset();
+    return result;
+  }
+
+  /// In one piece: the product is made again with the gradients of gate and up.
+  Held fused_backward(const Pass& pass) {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t h = pass.model.hidden;
+    Held of_product = pass.temporary(pass.matrix(h));
+    Held of_both = pass.temporary(2 * pass.matrix(h));
+    product_ = pass.temporary(pass.matrix(h));
+    weight_gradient(pass, weight(Place::down, h, d));
+    product_.reset();
+    Held again = pass.temporary(pass.width());
+    weight_gradient(pass, weight(Place::gate, d, h));
+    weight_gradient(pass, weight(Place::up, d, h));
+    again.reset();
+    Held result = pass.temporary(pass.width());
+    gate_.reset();
+    up_.reset();
+    return result;
   }
 
   Held feed_forward_backward(const Pass& pass, const Held& gradient) {
+    if (makes_norms_again(pass)) return fused_backward(pass);
     const std::int64_t d = pass.model.width;
     const std::int64_t h = pass.model.hidden;
     Held of_product = linear_backward(pass, gradient, weight(Place::down, h, d));
@@ -113,6 +140,7 @@ class LlamaBlock final : public Block {
     joined_.reset();
     AttentionGradients parts =
         attention_backward(pass, std::move(of_mixed), std::exchange(attention_, {}));
+    if (makes_norms_again(pass)) return projections_backward(pass, std::move(parts));
     const auto take = [&](std::int64_t bytes) { return pass.temporary(bytes); };
     if (rotates_) {
       parts.k = rotated(pass, pass.keys(), take);
@@ -124,6 +152,21 @@ class LlamaBlock final : public Block {
     more = linear_backward(pass, std::move(parts.q), weight(Place::q, d, queries));
     input1_.reset();
     return result;
+  }
+
+  /// In one piece: the gradients side by side, and the norm again.
+  Held projections_backward(const Pass& pass, AttentionGradients parts) const {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t queries = pass.model.heads * pass.model.head_size;
+    const std::int64_t keys = pass.model.kv_heads * pass.model.head_size;
+    const Held side_by_side = pass.temporary(pass.queries() + 2 * pass.keys());
+    parts = {};
+    Held again = pass.temporary(pass.width());
+    weight_gradient(pass, weight(Place::q, d, queries));
+    weight_gradient(pass, weight(Place::k, d, keys));
+    weight_gradient(pass, weight(Place::v, d, keys));
+    again.reset();
+    return pass.temporary(pass.width());
   }
 
   std::size_t first_;

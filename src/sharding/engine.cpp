@@ -114,6 +114,16 @@ void Engine::make_handles() {
   }
 }
 
+const std::vector<at::Tensor>& Engine::give_handles() {
+  handles_given_ = true;
+  for (Unit& unit : units_) {
+    for (auto& gradient : unit.gradients()) {
+      if (gradient) gradient->widen_results();
+    }
+  }
+  return handles_;
+}
+
 void Engine::attach_hooks() {
   const std::weak_ptr<Engine> self = weak_from_this();
   for (std::size_t p = 0; p < inventory_.parameters.size(); ++p) {

@@ -59,10 +59,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Gatherer& gatherer() { return gatherer_; }
   /// Returns what a torch::optim optimizer may step, for each trainable parameter; undefined for
   /// the others.
-  [[nodiscard]] const std::vector<at::Tensor>& give_handles() {
-    handles_given_ = true;
-    return handles_;
-  }
+  [[nodiscard]] const std::vector<at::Tensor>& give_handles();
   /// Throws what went wrong where nothing could be thrown.
   void check_failure();
   void zero_gradients();

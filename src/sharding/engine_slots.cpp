@@ -36,10 +36,10 @@ EngineSlots::EngineSlots(std::shared_ptr<Engine> engine) : engine_(std::move(eng
   }
 }
 
-at::Tensor EngineSlots::new_state(std::size_t segment, std::string_view) {
+at::Tensor EngineSlots::new_state(std::size_t segment, std::string_view, at::ScalarType type) {
   const std::string& owner = engine_->units()[places_[segment].unit].name();
   const memory::HeldFor states(memory::Purpose::optimizer, owner);
-  const at::Tensor state = at::zeros_like(segments_[segment].master);
+  const at::Tensor state = at::zeros_like(segments_[segment].master, type);
   memory::Ledger ledger = engine_->context().options.ledger;
   charges_.push_back(ledger.charge(
       memory::Purpose::optimizer, owner, {static_cast<std::int64_t>(state.nbytes())}));

@@ -15,7 +15,9 @@ class EngineSlots final : public optim::SlotSource {
   explicit EngineSlots(std::shared_ptr<Engine> engine);
 
   [[nodiscard]] const std::vector<optim::Segment>& segments() const override { return segments_; }
-  [[nodiscard]] at::Tensor new_state(std::size_t segment, std::string_view what) override;
+  [[nodiscard]] at::Tensor new_state(std::size_t segment,
+                                     std::string_view what,
+                                     at::ScalarType type) override;
   void begin_step() override;
   [[nodiscard]] at::Tensor gradient(std::size_t segment) override;
   [[nodiscard]] bool takes_part(std::size_t segment, std::size_t slot) const override;

@@ -40,6 +40,26 @@ void GradientBuffer::take_lasting() {
   charge_ = ledger.charge(memory::Purpose::gradients, segment_.owner(), size_of(lasting_));
 }
 
+/// See Note [Kept as sent].
+bool GradientBuffer::keeps_as_sent() const {
+  return !context_.device.is_cpu() && !widens_ && !segment_.master_in_flat() && !has_result_ &&
+         !lasting_.defined() && wire_type() != master_type();
+}
+
+void GradientBuffer::keep_as_sent(const at::Tensor& sum) {
+  result_ = sum;
+  memory::Ledger ledger = context_.options.ledger;
+  charge_ = ledger.charge(memory::Purpose::gradients, segment_.owner(), size_of(sum));
+}
+
+/// Makes room for a second exchange, which is added in the master's type.
+void GradientBuffer::widen_result() {
+  if (!has_result_ || result_.scalar_type() == master_type()) return;
+  const at::Tensor sent = result_;
+  take_lasting();
+  result_.copy_(sent);
+}
+
 void GradientBuffer::release_lasting() {
   if (context_.device.is_cpu() || has_result_ || local_.defined()) return;
   lasting_.reset();
@@ -166,7 +186,9 @@ GradientFlight GradientBuffer::start_exchange() {
   const at::NoGradGuard no_grad;
   call_back_all();
   fill_missing();
-  take_lasting();
+  widen_result();
+  const bool keeps = keeps_as_sent();
+  if (!keeps) take_lasting();
   GradientFlight flight;
   flight.charges = std::move(local_charges_);
   flight.exchange = {.unit = segment_.owner(),
@@ -183,7 +205,7 @@ GradientFlight GradientBuffer::start_exchange() {
   } else if (into_result) {
     flight.exchange.result = result_;
   } else {
-    flight.exchange.result = transient(result_.numel(), wire_type(), flight.charges);
+    flight.exchange.result = transient(segment_.layout().shard_size(), wire_type(), flight.charges);
   }
   flight.pending = context_.issue([&] {
     const auto& hook = context_.options.reduce_hook;
@@ -191,6 +213,7 @@ GradientFlight GradientBuffer::start_exchange() {
     return hook->start(flight.exchange, context_.shard, flight.hook_memory);
   });
   flight.adds = has_result_;
+  flight.keeps = keeps;
   has_result_ = true;
   local_.reset();
   std::fill(contributed_.begin(), contributed_.end(), false);
@@ -217,6 +240,7 @@ void GradientBuffer::finish_exchange(GradientFlight& flight) {
   replicate(flight);
   flight.pending.wait();
   const at::Tensor& sum = flight.exchange.result;
+  if (flight.keeps) return keep_as_sent(sum);
   if (sum.is_alias_of(result_)) return;
   flight.adds ? result_.add_(sum) : result_.copy_(sum);
 }

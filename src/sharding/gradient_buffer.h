@@ -23,6 +23,8 @@ struct GradientFlight {
   bool replicated = false;
   /// Whether the result holds something already, to which this one is added.
   bool adds = false;
+  /// Whether it becomes the result as it is; see Note [Kept as sent].
+  bool keeps = false;
   std::shared_ptr<void> hook_memory;
   std::vector<memory::Charge> charges;
 };
@@ -34,6 +36,10 @@ struct GradientFlight {
 /// passes into `result`, both in the master's type. With ddp and zero1, whose gradients are whole,
 /// the first exchanged pass needs no second buffer: `local` is the lasting buffer, and `result` is
 /// it or this rank's part of it.
+///
+/// Note [Kept as sent]: a gradient that travels in a narrow type, is exchanged once in its step and
+/// is seen by sheaf's optimizer only stays as it came: copied to the master's type it would have
+/// the same digits in twice the memory. On GPUs, where its memory need not last.
 ///
 /// Note [Gradients come and go]: on a GPU memory is cheap to take and give back, so the lasting
 /// buffer is there from a step's first gradient to its last use, and activations have the room in
@@ -76,6 +82,8 @@ class GradientBuffer {
   [[nodiscard]] at::Tensor result() const { return has_result_ ? result_ : at::Tensor(); }
   void forget_result();
   void forget_local();
+  /// From now on results are in the master's type, for optimizers that want them so.
+  void widen_results() { widens_ = true; }
 
  private:
   void open_local(bool exchanged);
@@ -83,6 +91,9 @@ class GradientBuffer {
   void call_back(std::size_t member);
   void call_back_all();
   void take_lasting();
+  [[nodiscard]] bool keeps_as_sent() const;
+  void keep_as_sent(const at::Tensor& sum);
+  void widen_result();
   void release_lasting();
   void clear_gaps(const at::Tensor& whole) const;
   void fill_missing();
@@ -99,6 +110,7 @@ class GradientBuffer {
   at::Tensor lasting_;
   at::Tensor result_;
   bool has_result_ = false;
+  bool widens_ = false;
   at::Tensor local_;
   std::vector<memory::Charge> local_charges_;
   std::vector<bool> contributed_;

@@ -1,6 +1,5 @@
 #include "gradients.h"
 
-#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
@@ -8,6 +7,7 @@
 
 #include <algorithm>
 
+#include "optim/sum_of_squares.h"
 #include "quiet.h"
 
 namespace sheaf::sharding {
@@ -28,16 +28,7 @@ bool is_finite(const at::Tensor& gradient) {
   return true;
 }
 
-/// Adds the squares of the gradients' elements, in fp64, to `sum`; for GPUs. This operator turns
-/// elements to fp64 as it reads them and takes all gradients at once; others copy them first.
-void add_squares_on_gpu(const std::vector<at::Tensor>& gradients, const at::Tensor& sum) {
-  if (gradients.empty()) return;
-  for (const at::Tensor& norm : at::_foreach_norm(gradients, 2, at::kDouble)) {
-    sum.add_(norm.square());
-  }
-}
-
-/// The same on the CPU, for one gradient.
+/// Adds the squares of a gradient's elements, in fp64, to `sum`; for the CPU.
 void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
   const std::int64_t chunk = chunk_on(gradient.device());
   for (std::int64_t begin = 0; begin < gradient.numel(); begin += chunk) {
@@ -45,6 +36,14 @@ void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
     const at::Tensor part = gradient.narrow(0, begin, size).to(at::kDouble);
     sum.add_(at::dot(part, part));
   }
+}
+
+/// Returns the sum of the squares of all elements: fp64, of one element.
+at::Tensor squares_of(const std::vector<at::Tensor>& gradients, at::Device device) {
+  if (device.is_cuda() && !gradients.empty()) return optim::sum_of_squares(gradients);
+  at::Tensor sum = at::zeros({1}, at::TensorOptions(device).dtype(at::kDouble));
+  for (const at::Tensor& gradient : gradients) add_squares(gradient, sum);
+  return sum;
 }
 
 }  // namespace
@@ -62,13 +61,7 @@ std::vector<at::Tensor> gradients_of(Engine& engine) {
 at::Tensor global_norm(Engine& engine) {
   const Quiet quiet;
   const Context& context = engine.context();
-  const at::Tensor sum = at::zeros({1}, at::TensorOptions(context.device).dtype(at::kDouble));
-  const std::vector<at::Tensor> gradients = gradients_of(engine);
-  if (!context.device.is_cpu()) {
-    add_squares_on_gpu(gradients, sum);
-  } else {
-    for (const at::Tensor& gradient : gradients) add_squares(gradient, sum);
-  }
+  const at::Tensor sum = squares_of(gradients_of(engine), context.device);
   // Whole gradients are the same everywhere; parts add up over the ranks they are cut over.
   if (context.cuts_state()) {
     context.shard.all_reduce(sum, {.purpose = comm::Purpose::control}).wait();

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/captured.h"
 #include "comm/device_stamp.h"
 #include "sheaf/base/log.h"
 
@@ -40,8 +41,8 @@ void Pending::wait() {
 void Pending::block_stream() {
   const c10::Stream stream =
       comm::current_stream(at::Device(done_->device_type(), done_->device_index()));
-  // What is over already holds nobody up.
-  if (!recorder_->listening() || done_->query()) {
+  // What is over already holds nobody up; what is captured is never over.
+  if (!recorder_->listening() || (!comm::is_captured(stream) && done_->query())) {
     done_->block(stream);
     return;
   }

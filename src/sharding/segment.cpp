@@ -24,9 +24,9 @@ at::ScalarType compute_type(const Context& context, const SegmentType& type) {
   return floating ? context.options.precision.compute.value_or(type.stored) : type.stored;
 }
 
-at::ScalarType master_type(const SegmentType& type) {
+at::ScalarType master_type(const Context& context, const SegmentType& type) {
   if (!type.trainable) return type.stored;
-  return type.stored == at::kDouble ? at::kDouble : at::kFloat;
+  return type.stored == at::kDouble ? at::kDouble : context.options.precision.master;
 }
 
 layout::FlatLayout layout_of(const Context& context,
@@ -52,7 +52,7 @@ Segment::Segment(const Context& context,
       layout_(layout_of(context, parameters_, inventory)),
       type_(type_of(inventory.parameters[parameters_.front()])),
       compute_(compute_type(context, type_)),
-      master_type_(master_type(type_)),
+      master_type_(master_type(context, type_)),
       own_(layout_.shard(context.shard_index())) {
   const at::NoGradGuard no_grad;
   const memory::HeldFor parameters_of_unit(memory::Purpose::parameters, owner_);

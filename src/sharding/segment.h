@@ -24,7 +24,8 @@ struct SegmentType {
 
 /// Parameters of one kind in one flat buffer, of which the model's own parameters are views.
 ///
-/// Note [Master]: the optimizer steps `master`, this rank's part in fp32 (fp64 for fp64 models).
+/// Note [Master]: the optimizer steps `master`, this rank's part in fp32 (fp64 for fp64 models), or
+/// in a narrow type where the user wants it so.
 /// Where parameters are whole and computed with in that type, the master is a part of `flat`
 /// itself. Otherwise it has memory of its own, and `flat` follows it: by copy and, where the state
 /// is cut, by an all-gather.

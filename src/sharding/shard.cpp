@@ -36,6 +36,12 @@ void check_options(const ShardOptions& options) {
     throw UsageError(fmt::format("shard: precision.compute must be a floating-point type, got {}",
                                  c10::toString(*options.precision.compute)));
   }
+  const at::ScalarType master = options.precision.master;
+  if (master != at::kFloat && options.precision.compute != master) {
+    throw UsageError(
+        fmt::format("shard: precision.master must be fp32 or the type of precision.compute, got {}",
+                    c10::toString(master)));
+  }
   const at::ScalarType reduce = options.precision.reduce;
   if (reduce != at::kFloat && reduce != at::kBFloat16 && reduce != at::kHalf) {
     throw UsageError(fmt::format("shard: precision.reduce must be fp32, bf16 or fp16, got {}",
@@ -164,8 +170,9 @@ std::vector<std::string> describe_options(const ShardOptions& options,
   };
   std::vector<std::string> lines{
       fmt::format("stage {}", static_cast<int>(options.stage)),
-      fmt::format("precision {} {} {}",
+      fmt::format("precision {} {} {} {}",
                   type(options.precision.compute),
+                  c10::toString(options.precision.master),
                   c10::toString(options.precision.reduce),
                   type(options.precision.buffers)),
       fmt::format("prefetch {}, max_gathered {}, wake {}",

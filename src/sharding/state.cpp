@@ -85,16 +85,25 @@ std::vector<UnitInfo> State::units() const {
   return infos;
 }
 
-at::Tensor State::clip_gradients(double max_norm) const {
+at::Tensor clip_factor(const at::Tensor& norm, double max_norm) {
   if (!(max_norm > 0)) {
-    throw UsageError(fmt::format("clip_gradients needs a positive norm, got {}", max_norm));
+    throw UsageError(fmt::format("gradients are clipped to a positive norm, got {}", max_norm));
   }
-  const Quiet quiet;
-  engine_->check_failure();
-  const at::Tensor norm = global_norm(*engine_);
   // As torch's clip_grad_norm_: the small number keeps a norm of zero harmless. Where the norm is
   // not a number gradients stay as they are, so that those which are to blame can be told.
-  const at::Tensor factor = (max_norm / (norm + 1e-6)).clamp_max(1.0).nan_to_num(1.0);
+  return (max_norm / (norm + 1e-6)).clamp_max(1.0).nan_to_num(1.0);
+}
+
+at::Tensor State::gradient_norm() const {
+  const Quiet quiet;
+  engine_->check_failure();
+  return global_norm(*engine_);
+}
+
+at::Tensor State::clip_gradients(double max_norm) const {
+  const Quiet quiet;
+  const at::Tensor norm = gradient_norm();
+  const at::Tensor factor = clip_factor(norm, max_norm);
   const bool nothing_to_do = factor.device().is_cpu() && factor.item<double>() == 1.0;
   if (!nothing_to_do) scale_gradients(*engine_, factor);
   return norm;

@@ -47,15 +47,19 @@ int count_devices(const comm::Group& world, at::Device device) {
 std::vector<std::pair<std::string, Bytes>> memory_by_purpose(const RunOptions& options,
                                                              const Assembly& parts) {
   Bytes masters;
-  for (const optim::Segment& segment : parts.optimizer->slots()->segments()) {
-    masters.count += static_cast<std::int64_t>(segment.master.nbytes());
+  Bytes states;
+  const auto num_states = static_cast<std::int64_t>(parts.optimizer->state_names().size());
+  const auto& segments = parts.optimizer->slots()->segments();
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    const auto width = static_cast<std::int64_t>(c10::elementSize(parts.optimizer->state_type(s)));
+    masters.count += static_cast<std::int64_t>(segments[s].master.nbytes());
+    states.count += num_states * width * segments[s].master.numel();
   }
-  const auto states = static_cast<std::int64_t>(parts.optimizer->state_names().size());
   const bool whole = sharding::parse_strategy(options.shard.stage).stage == Stage::zero1;
   const std::int64_t parts_kept = whole ? parts.mesh.size("shard") : 1;
   return {{"parameters", parts.state.ledger().current(memory::Purpose::parameters)},
           {"gradients", {masters.count * parts_kept}},
-          {"optimizer", {masters.count * states}}};
+          {"optimizer", states}};
 }
 
 std::string describe_mesh(const comm::Mesh& mesh) {

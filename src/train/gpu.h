@@ -24,6 +24,8 @@ void limit_gpu_memory(at::Device device, Bytes limit);
 
 /// Begins to write down every allocation on GPUs, for gpu_snapshot().
 void record_gpu_history();
+/// Adds the segments that there are now, and the history as so many moments.
+void add_gpu_history(AllocatorUse& use, at::Device device, std::size_t num_moments);
 /// Returns what memory_viz reads: segments, blocks and the history.
 [[nodiscard]] std::string gpu_snapshot();
 

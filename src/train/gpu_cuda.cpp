@@ -6,8 +6,10 @@
 #include <torch/csrc/cuda/memory_snapshot.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
+#include "train/allocator_history.h"
 #include "train/gpu.h"
 
 namespace sheaf::train {
@@ -18,6 +20,35 @@ constexpr std::size_t kAll = 0;
 
 at::DeviceIndex index_of(at::Device device) {
   return device.has_index() ? device.index() : c10::cuda::current_device();
+}
+
+/// Returns by how much an event changed what the allocator holds, in bytes that were asked for.
+AllocatorMoment change_of(const c10::CachingDeviceAllocator::TraceEntry& entry) {
+  using Entry = c10::CachingDeviceAllocator::TraceEntry;
+  const auto size = static_cast<std::int64_t>(entry.size_);
+  // A snapshot has turned the clock's ticks into microseconds.
+  AllocatorMoment change{.time = Seconds(1e-6 * static_cast<double>(entry.time_.t_))};
+  switch (entry.action_) {
+    case Entry::ALLOC:
+      change.in_use = {size};
+      break;
+    case Entry::FREE_COMPLETED:
+      change.in_use = {-size};
+      break;
+    case Entry::SEGMENT_ALLOC:
+    case Entry::SEGMENT_MAP:
+      change.reserved = {size};
+      break;
+    case Entry::SEGMENT_FREE:
+    case Entry::SEGMENT_UNMAP:
+      change.reserved = {-size};
+      break;
+    case Entry::FREE_REQUESTED:
+    case Entry::SNAPSHOT:
+    case Entry::OOM:
+      break;
+  }
+  return change;
 }
 
 }  // namespace
@@ -55,6 +86,25 @@ void record_gpu_history() {
   constexpr std::size_t kMostEntries = 1 << 20;
   const std::optional<std::string> everything("all");
   torch::cuda::_record_memory_history(everything, std::nullopt, "all", kMostEntries);
+}
+
+void add_gpu_history(AllocatorUse& use, at::Device device, std::size_t num_moments) {
+  const at::DeviceIndex index = index_of(device);
+  const auto snapshot = c10::cuda::CUDACachingAllocator::snapshot();
+  AllocatorMoment end;
+  for (const auto& segment : snapshot.segments) {
+    if (segment.device != index) continue;
+    const auto size = static_cast<std::int64_t>(segment.total_size);
+    use.segment_list.push_back(
+        {.size = {size}, .in_use = {static_cast<std::int64_t>(segment.allocated_size)}});
+    end.in_use.count += static_cast<std::int64_t>(segment.requested_size);
+    end.reserved.count += size;
+  }
+  std::ranges::sort(use.segment_list, std::greater{}, &Segment::size);
+  if (static_cast<std::size_t>(index) >= snapshot.device_traces.size()) return;
+  std::vector<AllocatorMoment> changes;
+  for (const auto& entry : snapshot.device_traces[index]) changes.push_back(change_of(entry));
+  use.history = replayed(changes, end, num_moments);
 }
 
 std::string gpu_snapshot() { return torch::cuda::_memory_snapshot_pickled(); }

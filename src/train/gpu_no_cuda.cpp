@@ -20,6 +20,10 @@ void limit_gpu_memory(at::Device device, Bytes /*limit*/) { refuse(device); }
 
 void record_gpu_history() { refuse(at::kCUDA); }
 
+void add_gpu_history(AllocatorUse& /*use*/, at::Device device, std::size_t /*num_moments*/) {
+  refuse(device);
+}
+
 std::string gpu_snapshot() { refuse(at::kCUDA); }
 
 std::string gpu_name(at::Device device) { refuse(device); }

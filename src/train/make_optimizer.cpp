@@ -17,6 +17,7 @@ Options adam_options(const OptimizerSection& options) {
           .beta2 = options.beta2,
           .epsilon = options.epsilon,
           .weight_decay = options.weight_decay,
+          .moments = options.moments,
           .rules = rules_of(options)};
 }
 
@@ -25,6 +26,7 @@ optim::SgdOptions sgd_options(const OptimizerSection& options) {
           .momentum = options.momentum,
           .weight_decay = options.weight_decay,
           .nesterov = options.nesterov,
+          .moments = options.moments,
           .rules = rules_of(options)};
 }
 

@@ -31,15 +31,20 @@ std::string error_text(double error) { return fmt::format("{:+.2f} %", 100 * err
 
 bool has_purposes(const MemoryReport& report) { return !report.timeline.empty(); }
 
+std::string steps_text(const MemoryReport& report) {
+  if (report.steps == 1) return fmt::format("step {}", report.step);
+  return fmt::format("steps {} to {}", report.step - report.steps + 1, report.step);
+}
+
 std::string headline(const MemoryReport& report) {
-  return fmt::format("{}, {}, {} over {}, {}, {}: memory of rank 0 in step {}\n",
+  return fmt::format("{}, {}, {} over {}, {}, {}: memory of rank 0 in {}\n",
                      report.info.model,
                      count_text(report.info.parameters, "parameter"),
                      report.info.strategy,
                      count_text(report.info.ranks, "rank"),
                      report.info.precision,
                      report.info.batch,
-                     report.step);
+                     steps_text(report));
 }
 
 std::string purposes_text(const MemoryReport& report) {
@@ -79,8 +84,9 @@ std::string peak_text(const MemoryReport& report) {
   }
   if (!has_purposes(report)) return text;
   const auto groups = grouped_holders(report.at_peak.holders);
-  text += fmt::format("at the peak, {} of the way through the step,",
-                      percent_text(report.at_peak.time / report.step_time));
+  text += fmt::format("at the peak, {} of the way through {},",
+                      percent_text(report.at_peak.time / report.time),
+                      report.steps == 1 ? "the step" : "the steps");
   for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 3); ++i) {
     text += fmt::format("{} {} were {}",
                         i == 0 ? "" : ",",
@@ -135,14 +141,16 @@ std::string timeline_text(const MemoryReport& report) {
     const auto highest = std::max_element(begin, end, [](const auto& a, const auto& b) {
       return a.purposes.total() < b.purposes.total();
     });
-    std::vector<std::string> row{"  " + percent_text(highest->time / report.step_time),
+    std::vector<std::string> row{"  " + percent_text(highest->time / report.time),
                                  to_string(highest->purposes.total())};
     for (const Purpose purpose : memory::all_purposes()) {
       row.push_back(to_string(highest->purposes[purpose]));
     }
     table.add(row);
   }
-  return "\nover the step, the highest moment of each part\n" + table.str();
+  return fmt::format("\nover {}, the highest moment of each part\n{}",
+                     report.steps == 1 ? "the step" : "the steps",
+                     table.str());
 }
 
 Json json_of(const plan::Prediction& prediction) {
@@ -155,15 +163,31 @@ Json json_of(const plan::Prediction& prediction) {
           {"activations_by_block", blocks}};
 }
 
+void add_allocator(Json& object, const AllocatorUse& use) {
+  object["segments"] = use.segments;
+  object["unusable"] = use.unusable.count;
+  object["retries"] = use.retries;
+  if (use.history.empty()) return;
+  object["segment_list"] = Json::array();
+  for (const Segment& segment : use.segment_list) {
+    object["segment_list"].push_back(
+        {{"size", segment.size.count}, {"in_use", segment.in_use.count}});
+  }
+  object["history"] = Json::array();
+  for (const AllocatorMoment& moment : use.history) {
+    object["history"].push_back({{"seconds", moment.time.count()},
+                                 {"in_use", moment.in_use.count},
+                                 {"reserved", moment.reserved.count}});
+  }
+}
+
 Json measured_json(const MemoryReport& report) {
   Json object = {{"peak", report.peak.count},
                  {"reserved", report.use.reserved.count},
                  {"resident_peak", report.use.peak_resident.count}};
   if (report.allocator) {
     object["active_peak"] = report.use.peak_active.count;
-    object["segments"] = report.allocator->segments;
-    object["unusable"] = report.allocator->unusable.count;
-    object["retries"] = report.allocator->retries;
+    add_allocator(object, *report.allocator);
   }
   if (!has_purposes(report)) return object;
   object["resting"] = purposes_json(report.resting);
@@ -197,7 +221,8 @@ std::string memory_report_json(const MemoryReport& report) {
                {"ranks", report.info.ranks},
                {"precision", report.info.precision},
                {"step", report.step},
-               {"step_seconds", report.step_time.count()},
+               {"steps", report.steps},
+               {"step_seconds", report.time.count() / static_cast<double>(report.steps)},
                {"measured", measured_json(report)},
                {"predicted", report.predicted ? json_of(*report.predicted) : Json()}};
   page["error"] = report.predicted ? Json(error_of(report)) : Json();

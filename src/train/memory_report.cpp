@@ -16,6 +16,7 @@
 namespace sheaf::train {
 namespace {
 
+// Of the timeline, for each step.
 constexpr std::size_t kSpans = 200;
 
 void write_snapshot(const std::string& path) {
@@ -26,10 +27,9 @@ void write_snapshot(const std::string& path) {
 
 }  // namespace
 
-MemoryProbe::MemoryProbe(const RunOptions& options, std::int64_t step, std::string snapshot)
+MemoryProbe::MemoryProbe(const RunOptions& options, ProbeOptions probe)
     : options_(options),
-      step_(step),
-      snapshot_(std::move(snapshot)),
+      probe_(std::move(probe)),
       on_gpu_(options.comm.device == comm::DeviceKind::cuda) {}
 
 void MemoryProbe::start(const RunInfo& info) {
@@ -37,17 +37,18 @@ void MemoryProbe::start(const RunInfo& info) {
   if (const auto run = planned_run(options_, info.ranks)) {
     report_.predicted = plan::predict_memory(run->model, run->setting);
   }
-  if (step_ == info.first_step + 1) begin();
+  if (first_step() == info.first_step + 1) begin();
 }
 
 void MemoryProbe::step(const StepRecord& step, const Progress& /*progress*/) {
-  if (step.step == step_) finish(step);
-  if (step.step + 1 == step_) begin();
+  if (step.step >= first_step()) report_.time += step.time;
+  if (step.step == probe_.step) finish(step);
+  if (step.step + 1 == first_step()) begin();
 }
 
 void MemoryProbe::begin() {
   if (on_gpu_) {
-    if (!snapshot_.empty()) record_gpu_history();
+    if (!probe_.snapshot.empty()) record_gpu_history();
     reset_gpu_peak(device_of(options_.comm));
     return;
   }
@@ -58,17 +59,20 @@ void MemoryProbe::begin() {
 
 void MemoryProbe::finish(const StepRecord& step) {
   report_.step = step.step;
-  report_.step_time = step.time;
+  report_.steps = probe_.steps;
   report_.use = measure_memory(device_of(options_.comm));
   report_.peak = report_.use.peak_allocated;
   if (on_gpu_) {
     report_.allocator = gpu_allocator(device_of(options_.comm));
-    if (!snapshot_.empty()) write_snapshot(snapshot_);
+    if (!probe_.snapshot.empty()) {
+      add_gpu_history(*report_.allocator, device_of(options_.comm), kSpans);
+      write_snapshot(probe_.snapshot);
+    }
     return;
   }
   const memory::Timeline timeline = memory::stop_timeline();
   report_.at_peak = memory::peak_of(timeline);
-  report_.timeline = memory::sampled(timeline, kSpans);
+  report_.timeline = memory::sampled(timeline, kSpans * static_cast<std::size_t>(probe_.steps));
 }
 
 }  // namespace sheaf::train

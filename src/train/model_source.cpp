@@ -60,6 +60,7 @@ models::Shape shape_of_folder(const models::ModelOptions& options) {
   }
   set_context(options, shape);
   models::set_dropouts(options, options.from, shape);
+  shape.fused = options.fused;
   return shape;
 }
 

@@ -19,6 +19,12 @@ void check_precision(const RunOptions& options) {
   if (on_cpu && options.precision.compute == Compute::tf32) {
     throw UsageError("precision.compute = tf32 needs comm.device = cuda; on the CPU take fp32");
   }
+  if (options.precision.master == Master::bf16 && options.precision.compute != Compute::bf16) {
+    throw UsageError(
+        fmt::format("precision.master = bf16 steps what bf16 computes with: set precision.compute "
+                    "= bf16, not {}",
+                    enum_name(options.precision.compute)));
+  }
 }
 
 void check_mesh(const RunOptions& options, const sharding::Strategy& strategy, int ranks) {

@@ -41,11 +41,10 @@ struct PhaseClock::Impl {
   std::optional<Origin> origin;
   std::vector<DeviceMark> marks;
 
-  void mark_on_device(Span span) {
-    const c10::Stream current = comm::current_stream(device);
-    span.stream = current.id();
-    const auto& begin = marks.empty() ? origin->stamp : marks.back().end;
-    marks.push_back({span, begin, comm::stamp_now(current)});
+  void mark_on_device(Span span, std::shared_ptr<const Stamp> end) {
+    span.stream = comm::current_stream(device).id();
+    auto begin = marks.empty() ? origin->stamp : marks.back().end;
+    marks.push_back({span, std::move(begin), std::move(end)});
   }
 
   void wait_for_device() const {
@@ -88,12 +87,16 @@ void PhaseClock::start() {
 void PhaseClock::mark(Phase phase) {
   Span span{.kind = kind_of(phase)};
   if (!impl_->device.is_cpu()) {
-    impl_->mark_on_device(span);
+    impl_->mark_on_device(span, comm::stamp_now(comm::current_stream(impl_->device)));
     return;
   }
   span.begin = std::exchange(impl_->last, Recorder::now());
   span.end = impl_->last;
   impl_->spans.push_back(span);
+}
+
+void PhaseClock::mark(Phase phase, std::shared_ptr<const Stamp> end) {
+  impl_->mark_on_device({.kind = kind_of(phase)}, std::move(end));
 }
 
 StepSpans PhaseClock::finish() {

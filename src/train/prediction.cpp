@@ -40,12 +40,15 @@ plan::Setting setting_of(const RunOptions& options, int ranks) {
           .micro_batch = micro,
           .accumulation = divided_up(share, micro),
           .optimizer_states = num_states(options.optimizer),
+          .moments = options.optimizer.moments == optim::Moments::bf16 ? plan::Number::bf16
+                                                                       : plan::Number::fp32,
           .clips = options.optimizer.clip > 0,
           .buckets = {.cap = options.shard.bucket, .first_cap = options.shard.first_bucket},
           .prefetch = options.shard.prefetch,
           .reduces_every_pass = options.shard.no_sync == NoSync::reduce,
           .device =
               options.comm.device == comm::DeviceKind::cpu ? plan::Device::cpu : plan::Device::gpu,
+          .fused = options.model.fused.norm && options.model.fused.mlp,
           .batches_ahead = options.data.workers > 0 ? options.data.prefetch : 0};
 }
 

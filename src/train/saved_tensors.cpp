@@ -54,20 +54,21 @@ std::vector<TensorSpec> weight_specs(const TrainingState& state) {
   return specs;
 }
 
-void add_optimizer_specs(const optim::Segment& segment,
+void add_optimizer_specs(const optim::Optimizer& optimizer,
                          const std::string& state,
                          std::vector<TensorSpec>& specs) {
-  for (const optim::Slot& slot : segment.slots) {
-    specs.push_back({name_of_state(state, slot.name), segment.master.scalar_type(), slot.shape});
+  const auto& segments = optimizer.slots()->segments();
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    for (const optim::Slot& slot : segments[s].slots) {
+      specs.push_back({name_of_state(state, slot.name), optimizer.state_type(s), slot.shape});
+    }
   }
 }
 
 std::vector<TensorSpec> state_specs(const TrainingState& state) {
   std::vector<TensorSpec> specs;
   for (const std::string& name : state.optimizer->state_names()) {
-    for (const optim::Segment& segment : state.optimizer->slots()->segments()) {
-      add_optimizer_specs(segment, name, specs);
-    }
+    add_optimizer_specs(*state.optimizer, name, specs);
   }
   for (const auto& [name, buffer] : state.model.buffers()) {
     specs.push_back({name_of_buffer(name), buffer.scalar_type(), buffer.sizes().vec()});

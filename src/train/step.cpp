@@ -12,6 +12,7 @@
 #include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/linear_cross_entropy.h"
+#include "step_graph.h"
 
 namespace sheaf::train {
 namespace {
@@ -50,41 +51,83 @@ StepResult TrainStep::run(const data::Batch& batch, std::int64_t step, PhaseCloc
 }
 
 void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& clock) {
-  started_ = {.step = step, .result = {}, .counts = count(batch)};
+  started_ = {
+      .step = step,
+      .result = {.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step)},
+      .counts = count(batch)};
+  if (!start_replay(batch, clock)) start_now(batch, clock);
+  if (!parts_.approve) started_.outcome = outcome(/*is_finite=*/true);
+  clock.mark(Phase::optimizer);
+}
+
+void TrainStep::start_now(const data::Batch& batch, PhaseClock& clock) {
   StepResult& result = started_.result;
+  started_.loss_sum =
+      compute_gradients(batch, started_.counts, [&](Phase phase) { clock.mark(phase); });
+  if (parts_.gradients_ready) parts_.gradients_ready();
+  result.skipped = parts_.scaler && !parts_.scaler->unscale();
+  if (!result.skipped && options_.clip > 0) {
+    started_.gradient_norm = parts_.state.gradient_norm();
+  }
+  if (parts_.approve) result.skipped = !is_approved() || result.skipped;
+  if (result.skipped) return;
+  if (parts_.before_update) parts_.before_update();
+  parts_.optimizer->step(result.learning_rate_factor,
+                         {.gradient_scale = clip_scale(started_.gradient_norm)});
+}
+
+/// Returns whether the step is on its way as a replay. See Note [Recorded and replayed].
+bool TrainStep::start_replay(const data::Batch& batch, PhaseClock& clock) {
+  const std::int64_t number = started_.step + 1;
+  const auto& traced = options_.traced;
+  const bool is_traced = traced && number >= traced->first && number <= traced->last;
+  if (!parts_.graph || is_traced) return false;
+  const auto body =
+      [this](const StepInputs& inputs, optim::RecordedStep& recorded, const PhaseMark& mark) {
+        StepOutputs outputs{.loss_sum = compute_gradients(inputs.batch, inputs.counts, mark)};
+        if (options_.clip > 0) outputs.gradient_norm = parts_.state.gradient_norm();
+        parts_.optimizer->step(
+            1.0, {.gradient_scale = clip_scale(outputs.gradient_norm), .recording = &recorded});
+        return outputs;
+      };
+  const auto cleanup = [this] { parts_.state.zero_gradients(); };
+  if (!parts_.graph->prepare({batch, started_.counts}, body, cleanup)) return false;
+  if (parts_.before_update) parts_.before_update();
+  const StepOutputs& outputs = parts_.graph->replay(started_.result.learning_rate_factor, clock);
+  started_.loss_sum = outputs.loss_sum;
+  started_.gradient_norm = outputs.gradient_norm;
+  return true;
+}
+
+/// Runs all passes and exchanges their gradients; returns the sum of this rank's losses.
+at::Tensor TrainStep::compute_gradients(const data::Batch& batch,
+                                        const at::Tensor& counts,
+                                        const std::function<void(Phase)>& mark) const {
   at::Tensor loss_sum;
-  const at::Tensor scale =
-      started_.counts[0].clamp_min(1).to(at::kDouble).reciprocal().to(at::kFloat);
+  const at::Tensor scale = counts[0].clamp_min(1).to(at::kDouble).reciprocal().to(at::kFloat);
   const std::int64_t passes = num_passes(batch, parts_.group.size(), options_.micro_batch);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     std::optional<sharding::NoSyncScope> local;
     if (pass + 1 < passes) local.emplace(parts_.state.no_sync());
-    const at::Tensor loss = forward(batch, pass * options_.micro_batch, step);
-    clock.mark(Phase::forward);
+    const at::Tensor loss = forward(batch, pass * options_.micro_batch, started_.step);
+    mark(Phase::forward);
     loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
     backward(loss, scale);
-    clock.mark(Phase::backward);
+    mark(Phase::backward);
   }
-  result.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step);
-  if (parts_.gradients_ready) parts_.gradients_ready();
-  result.skipped = parts_.scaler && !parts_.scaler->unscale();
-  if (!result.skipped && options_.clip > 0) {
-    started_.gradient_norm = parts_.state.clip_gradients(options_.clip);
-  }
-  if (parts_.approve) result.skipped = !is_approved(loss_sum) || result.skipped;
-  if (!result.skipped) {
-    if (parts_.before_update) parts_.before_update();
-    parts_.optimizer->step(result.learning_rate_factor);
-  }
-  if (!parts_.approve) started_.outcome = outcome(loss_sum, /*is_finite=*/true);
-  clock.mark(Phase::optimizer);
+  return loss_sum;
+}
+
+/// What the optimizer multiplies gradients with; undefined: with nothing.
+at::Tensor TrainStep::clip_scale(const at::Tensor& norm) const {
+  return norm.defined() ? sharding::clip_factor(norm, options_.clip) : at::Tensor();
 }
 
 /// Asks whether the update may be made, with what all ranks know: a gradient may be bad on one of
 /// them alone.
-bool TrainStep::is_approved(const at::Tensor& loss_sum) {
+bool TrainStep::is_approved() {
   const bool is_usable = started_.result.skipped || has_finite_gradients();
-  started_.outcome = outcome(loss_sum, is_usable);
+  started_.outcome = outcome(is_usable);
   const at::Tensor outcome = started_.outcome.cpu();
   const auto targets = std::max<std::int64_t>(started_.counts[0].item<std::int64_t>(), 1);
   return parts_.approve({.step = started_.step + 1,
@@ -147,7 +190,8 @@ void TrainStep::backward(const at::Tensor& loss, const at::Tensor& scale) const 
 
 /// Sums over ranks: the loss, the signals that ask to stop, how many are asked, and how many have
 /// gradients that are not finite.
-at::Tensor TrainStep::outcome(const at::Tensor& loss_sum, bool is_finite) const {
+at::Tensor TrainStep::outcome(bool is_finite) const {
+  const at::Tensor& loss_sum = started_.loss_sum;
   const int signal = parts_.stop_signal ? parts_.stop_signal() : 0;
   const at::Tensor sums = at::full({4}, signal != 0, loss_sum.options().dtype(at::kDouble));
   sums[0].copy_(loss_sum);

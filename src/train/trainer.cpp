@@ -1,8 +1,11 @@
 #include "sheaf/train/trainer.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -10,8 +13,10 @@
 #include "assembly.h"
 #include "base/signal_name.h"
 #include "export.h"
+#include "graph_obstacle.h"
 #include "memory_labels.h"
 #include "memory_limit.h"
+#include "model_source.h"
 #include "out_of_memory.h"
 #include "rank_file.h"
 #include "run_profile.h"
@@ -28,6 +33,7 @@
 #include "train/drill.h"
 #include "train/numbers_guard.h"
 #include "train/run_checkpointer.h"
+#include "train/step_graph.h"
 #include "train/sync_check.h"
 #include "weights_check.h"
 
@@ -62,6 +68,36 @@ bool is_guarded(const RunOptions& options) {
          fault.nonfinite != OnBadNumbers::stop;
 }
 
+/// Decides whether steps are recorded, and says why they are not.
+bool records_steps(const RunOptions& options, const comm::Group& world, const Hooks& hooks) {
+  const bool on_cpu = options.comm.device == comm::DeviceKind::cpu;
+  const bool wanted = options.train.graph == GraphUse::on;
+  if (options.train.graph == GraphUse::off || (on_cpu && !wanted)) return false;
+  const models::Shape shape = shape_of(options);
+  const auto obstacle =
+      graph_obstacle(options,
+                     {.backend = world.backend(),
+                      .dropout = std::max(shape.dropout, shape.attention_dropout),
+                      .has_drill = hooks.drill != nullptr || !options.fault.inject.empty(),
+                      .labels_memory = hooks.labels_memory,
+                      .has_scaler = options.precision.compute == Compute::fp16,
+                      .is_guarded = is_guarded(options)});
+  if (!obstacle) return true;
+  if (wanted) throw UsageError("train.graph = on is not possible here: " + *obstacle);
+  if (world.rank() == 0) log::info("train", "steps do not become a CUDA graph: " + *obstacle);
+  return false;
+}
+
+std::shared_ptr<StepGraph> make_graph(const RunOptions& options,
+                                      const Assembly& parts,
+                                      bool records_steps) {
+  if (!records_steps) return nullptr;
+  return std::make_shared<StepGraph>(StepGraphOptions{.device = parts.device,
+                                                      .group = parts.mesh.world(),
+                                                      .optimizer = parts.optimizer,
+                                                      .global_batch = options.batch.global});
+}
+
 std::shared_ptr<Drill> drill_of(const RunOptions& options, const comm::Group& world) {
   return make_drill(options.fault, drill_options(options, world.rank()));
 }
@@ -71,6 +107,7 @@ struct StepWatchers {
   std::shared_ptr<Checkpointer> checkpointer;
   std::shared_ptr<NumbersGuard> guard;
   std::shared_ptr<Drill> drill;
+  std::shared_ptr<StepGraph> graph;
 };
 
 TrainStep make_step(const RunOptions& options,
@@ -95,12 +132,14 @@ TrainStep make_step(const RunOptions& options,
            .approve = is_guarded(options)
                           ? [guard = watchers.guard](
                                 const StepNumbers& numbers) { return guard->approve(numbers); }
-                          : std::function<bool(const StepNumbers&)>()},
+                          : std::function<bool(const StepNumbers&)>(),
+           .graph = watchers.graph},
           {.schedule = parts.plan.schedule,
            .micro_batch = parts.plan.micro_batch,
            .clip = options.optimizer.clip,
            .check_gradients = options.fault.nonfinite != OnBadNumbers::stop,
-           .seed = static_cast<std::uint64_t>(options.train.seed)}};
+           .seed = static_cast<std::uint64_t>(options.train.seed),
+           .traced = recorded_steps(options.profile)}};
 }
 
 std::vector<module::ClaimHandle> labels_for(const RunOptions& options,
@@ -113,7 +152,7 @@ std::vector<module::ClaimHandle> labels_for(const RunOptions& options,
 /// One run, from the first step to the summary.
 class Trainer {
  public:
-  Trainer(const RunOptions& options, const comm::Group& world, const Hooks& hooks)
+  Trainer(const RunOptions& options, const comm::Group& world, const Hooks& hooks, bool records)
       : options_(options),
         hooks_(hooks),
         world_(world),
@@ -129,7 +168,10 @@ class Trainer {
         sync_check_(options, parts_),
         profile_(options, world),
         clock_(parts_.device, world),
-        step_(make_step(options, parts_, hooks, {checkpointer_, guard_, drill_})),
+        step_(make_step(options,
+                        parts_,
+                        hooks,
+                        {checkpointer_, guard_, drill_, make_graph(options, parts_, records)})),
         rank_file_(options.log.dir, world.rank()) {}
 
   Summary run() {
@@ -406,8 +448,16 @@ Summary run(const RunOptions& options, const comm::Group& world, const Hooks& ho
   const c10::DeviceGuard on_device(device);
   nn::prefer_attention_kernel(options.model.attention, device);
   const MemoryLimit limit(options.memory.limit, device);
+  const bool records = records_steps(options, world, hooks);
+  // The default stream cannot be recorded, and a parameter's gradients come on the stream on which
+  // it was made trainable: so all of the run has one of its own.
+  c10::OptionalStreamGuard on_stream;
+  if (records) {
+    on_stream.reset_stream(
+        c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  }
   try {
-    return Trainer(options, world, hooks).run();
+    return Trainer(options, world, hooks, records).run();
   } catch (const memory::OutOfMemory& error) {
     throw out_of_memory(error, options, world.size());
   } catch (const c10::OutOfMemoryError& error) {

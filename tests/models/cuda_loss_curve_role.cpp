@@ -11,7 +11,7 @@
 namespace sheaf::testing {
 namespace {
 
-std::shared_ptr<models::Model> build_model(const TensorFile& start) {
+std::shared_ptr<models::Model> build_model(const TensorFile& start, bool fused) {
   const auto shape = [&](std::int64_t i) { return start.at("shape")[i].item<std::int64_t>(); };
   auto model = models::build({.preset = "gpt2-124m",
                               .layers = shape(0),
@@ -20,7 +20,8 @@ std::shared_ptr<models::Model> build_model(const TensorFile& start) {
                               .vocabulary = shape(3),
                               .context = shape(4),
                               .dropout = 0,
-                              .attention_dropout = 0});
+                              .attention_dropout = 0,
+                              .fused = fused ? nn::Fused{} : nn::Fused::none()});
   const at::NoGradGuard no_grad;
   for (const auto& item : model->named_parameters()) {
     at::Tensor(item.value()).copy_(start.at(item.key()));
@@ -43,9 +44,12 @@ optim::AdamWOptions optimizer_options(const at::Tensor& settings) {
 void loss_curve_role(const RoleContext& context) {
   const std::string folder = context.arguments.at("folder");
   const TensorFile start = read_safetensors(folder + "/start");
-  const auto model = build_model(start);
+  const auto model = build_model(start, context.arguments.at("layers") == "fused");
   ShardOptions options{.group = context.world, .device = context.device, .stage = Stage::ddp};
-  if (context.arguments.at("precision") == "bf16") options.precision.compute = at::kBFloat16;
+  if (context.arguments.at("precision") == "bf16") {
+    options.precision.compute = at::kBFloat16;
+    options.precision.reduce = at::kBFloat16;
+  }
   const sharding::State state = shard(*model, options);
   optim::AdamW optimizer(state.slots(), optimizer_options(start.at("settings")));
   std::vector<at::Tensor> losses;

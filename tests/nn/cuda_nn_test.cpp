@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "sheaf/nn/attention.h"
 #include "sheaf/nn/dropout.h"
@@ -93,6 +94,8 @@ TEST_F(LayersOnCuda, Activations) {
 TEST_F(LayersOnCuda, NormAndRotary) {
   expect_same([](const Tensors& in) { return rms_norm(in[0], in[1], 1e-6); },
               {random({4, 32}), random({32})});
+  expect_same([](const Tensors& in) { return layer_norm(in[0], in[1], in[2], 1e-6); },
+              {random({2, 4, 32}), random({32}), random({32})});
   expect_same(
       [](const Tensors& in) {
         const auto table = make_rotary_table(
@@ -100,6 +103,65 @@ TEST_F(LayersOnCuda, NormAndRotary) {
         return rotate(in[0] * in[0], table);
       },
       {random({2, 3, 5, 8})});
+}
+
+// The layers with kernels of our own, each as a formula and its inputs.
+std::vector<std::pair<Formula, Tensors>> layers_with_kernels() {
+  const auto random = [](at::IntArrayRef shape) {
+    return at::randn(shape).to(at::kBFloat16).to(at::kDouble);
+  };
+  const Formula turned = [](const Tensors& in) {
+    const bool is_wide = in[0].scalar_type() == at::kDouble;
+    const auto table = make_rotary_table(
+        {.head_size = 16, .num_positions = 5, .type = is_wide ? at::kDouble : at::kFloat},
+        in[0].device());
+    return rotate(in[0] * in[0], table);
+  };
+  return {{[](const Tensors& in) { return rms_norm(in[0], in[1], 1e-6); },
+           {random({3, 5, 32}), random({32})}},
+          {[](const Tensors& in) { return layer_norm(in[0], in[1], in[2], 1e-6); },
+           {random({3, 5, 32}), random({32}), random({32})}},
+          {[](const Tensors& in) { return swiglu(in[0], in[1]); },
+           {random({3, 5, 32}), random({3, 5, 32})}},
+          {[](const Tensors& in) {
+             const std::vector<at::Tensor> halves = in[0].chunk(2, -1);
+             return swiglu(halves[0], halves[1]);
+           },
+           {random({3, 5, 32})}},
+          {turned, {random({2, 3, 5, 16})}}};
+}
+
+TEST_F(LayersOnCuda, KernelsOfLayersInAllTypes) {
+  for (const auto& [formula, inputs] : layers_with_kernels()) {
+    const Tensors expected = run(formula, inputs, at::kCPU);
+    for (const auto& [type, near] : {std::pair{at::kFloat, 1e-5}, {at::kBFloat16, 2e-2}}) {
+      Tensors narrow;
+      for (const at::Tensor& input : inputs) narrow.push_back(input.to(type));
+      const Tensors results = run(formula, narrow, at::kCUDA);
+      ASSERT_EQ(results.size(), expected.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const double off = (results[i].to(at::kDouble) - expected[i]).abs().max().item<double>();
+        EXPECT_LE(off, near * std::max(expected[i].abs().max().item<double>(), 1.0));
+      }
+    }
+  }
+}
+
+TEST_F(LayersOnCuda, KernelsOfLayersHaveSecondDerivatives) {
+  const auto second = [](const Formula& formula, const Tensors& inputs, at::Device device) {
+    Tensors leaves;
+    for (const at::Tensor& input : inputs) {
+      leaves.push_back(input.clone().to(device).requires_grad_());
+    }
+    const at::Tensor y = formula(leaves).pow(3).sum();
+    const at::Tensor first =
+        torch::autograd::grad({y}, {leaves[0]}, {}, std::nullopt, /*create_graph=*/true)[0];
+    return torch::autograd::grad({first.square().sum()}, {leaves[0]})[0].cpu();
+  };
+  for (const auto& [formula, inputs] : layers_with_kernels()) {
+    EXPECT_TRUE(at::allclose(
+        second(formula, inputs, at::kCUDA), second(formula, inputs, at::kCPU), 1e-8, 1e-8));
+  }
 }
 
 TEST_F(LayersOnCuda, AttentionWithAndWithoutDropout) {

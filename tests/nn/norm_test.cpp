@@ -63,5 +63,22 @@ TEST(RmsNorm, HasASecondDerivative) {
   EXPECT_TRUE(at::allclose(ours, plain, 1e-9, 1e-9));
 }
 
+TEST(LayerNorm, IsTheFormulaInAllTypes) {
+  const auto norm = [](const Tensors& in) { return layer_norm(in[0], in[1], in[2], kEpsilon); };
+  const auto formula = [](const Tensors& in) {
+    const at::Tensor centred = in[0] - in[0].mean(-1, true);
+    return centred / (centred.pow(2).mean(-1, true) + kEpsilon).sqrt() * in[1] + in[2];
+  };
+  expect_same_in_all_types(norm, formula, {at::randn({5, 33}), at::randn({33}), at::randn({33})});
+  expect_same_in_all_types(
+      norm, formula, {at::randn({2, 3, 64}), at::randn({64}), at::randn({64})});
+}
+
+TEST(LayerNorm, RefusesAWeightOrABiasOfAnotherLength) {
+  const at::Tensor x = at::randn({3, 8}), fits = at::randn({8}), other = at::randn({7});
+  EXPECT_THROW((void)layer_norm(x, other, fits, kEpsilon), UsageError);
+  EXPECT_THROW((void)layer_norm(x, fits, other, kEpsilon), UsageError);
+}
+
 }  // namespace
 }  // namespace sheaf::nn

@@ -29,7 +29,7 @@ inline Outcome outcome(const Formula& formula,
   const at::Tensor value = formula(leaves);
   const at::Tensor weights =
       at::linspace(-1, 2, value.numel(), at::kDouble).cos().view(value.sizes());
-  value.backward(weights.to(value.scalar_type()));
+  value.backward(weights.to(value.options()));
   Tensors gradients;
   for (const at::Tensor& leaf : leaves) {
     gradients.push_back(leaf.grad().defined() ? leaf.grad() : at::zeros_like(leaf));

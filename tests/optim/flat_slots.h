@@ -20,9 +20,11 @@ class FlatSlots final : public optim::SlotSource {
 
   [[nodiscard]] optim::Segment& segment() { return segments_[0]; }
   [[nodiscard]] const std::vector<optim::Segment>& segments() const override { return segments_; }
-  [[nodiscard]] at::Tensor new_state(std::size_t segment, std::string_view what) override {
+  [[nodiscard]] at::Tensor new_state(std::size_t segment,
+                                     std::string_view what,
+                                     at::ScalarType type) override {
     calls.push_back("new_state " + std::string(what));
-    return at::zeros_like(segments_[segment].master);
+    return at::zeros_like(segments_[segment].master, type);
   }
   void begin_step() override { calls.emplace_back("begin_step"); }
   [[nodiscard]] at::Tensor gradient(std::size_t /*segment*/) override {

@@ -43,7 +43,9 @@ class Recorder final : public Optimizer {
   std::vector<Run> runs;
 
  private:
-  void update(const Run& run) override { runs.push_back(run); }
+  void update(std::span<const Run> given) override {
+    runs.insert(runs.end(), given.begin(), given.end());
+  }
 };
 
 TEST(Optimizer, TakesAStepInTheOrderOfTheInterface) {
@@ -185,7 +187,7 @@ TEST(Optimizer, RefusesStatesThereAreNot) {
 TEST(Optimizer, RefusesMastersItCannotStep) {
   const auto source = std::make_shared<FlatSlots>(at::ones({2}, at::kHalf), std::vector<Slot>{});
   EXPECT_EQ(error_of([&] { AdamW optimizer(source); }),
-            "optimizers step fp32 and fp64 parameters, got Half");
+            "optimizers step fp32, fp64 and bf16 parameters, got Half");
 }
 
 TEST(Optimizer, RefusesANegativeFactor) {

@@ -63,7 +63,7 @@ train::RunOptions run_of(const Size& size, int ranks, std::int64_t micro, std::i
 }
 
 train::MemoryReport measure(const train::RunOptions& options, const comm::Group& world) {
-  const auto probe = std::make_shared<train::MemoryProbe>(options, 3);
+  const auto probe = std::make_shared<train::MemoryProbe>(options, train::ProbeOptions{.step = 3});
   const train::Hooks hooks{.sinks = {probe}, .labels_memory = true};
   static_cast<void>(train::run(options, world, hooks));
   return probe->report();

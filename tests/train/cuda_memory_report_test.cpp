@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -62,12 +63,32 @@ TEST_F(MemoryReportOnCuda, HasAPeakBesideItsPrediction) {
 
 TEST_F(MemoryReportOnCuda, WritesASnapshot) {
   const TemporaryFolder folder;
-  const CommandResult result = run({"memory", "--snapshot=" + folder.path("memory.pickle")});
+  const CommandResult result =
+      run({"memory", "--json", "--snapshot=" + folder.path("memory.pickle")});
   ASSERT_EQ(result.exit_code, 0) << describe(result);
   // What a pickle begins with, and a word of what memory_viz looks for.
   const std::string snapshot = folder.read("memory.pickle");
   EXPECT_EQ(snapshot.substr(0, 1), "\x80");
   EXPECT_THAT(snapshot, HasSubstr("device_traces"));
+}
+
+TEST_F(MemoryReportOnCuda, HasTheAllocatorsHistoryBesideASnapshot) {
+  const TemporaryFolder folder;
+  const CommandResult result = run(
+      {"memory", "--json", "--step=4", "--steps=2", "--snapshot=" + folder.path("memory.pickle")});
+  ASSERT_EQ(result.exit_code, 0) << describe(result);
+  const json measured = json::parse(result.out)["measured"];
+  ASSERT_GT(measured["history"].size(), 100);
+  double highest = 0;
+  for (const json& moment : measured["history"]) {
+    EXPECT_LE(moment["in_use"], moment["reserved"]);
+    highest = std::max(highest, moment["in_use"].get<double>());
+  }
+  // The allocator rounds up what it is asked for.
+  EXPECT_LT(std::abs(highest / measured["active_peak"].get<double>() - 1), 0.05);
+  double sum = 0;
+  for (const json& segment : measured["segment_list"]) sum += segment["size"].get<double>();
+  EXPECT_EQ(sum, measured["reserved"].get<double>());
 }
 
 TEST_F(MemoryReportOnCuda, SaysWhatToDoBeyondALimit) {

@@ -41,6 +41,12 @@ TEST(Trainer, EvaluatesWhenAskedTo) {
   EXPECT_THAT(record_run(options, 1)->evaluations, SizeIs(0));
 }
 
+TEST(Trainer, RefusesACudaGraphOnTheCpu) {
+  RunOptions options = small_run();
+  options.train.graph = GraphUse::on;
+  EXPECT_THROW(record_run(options, 1), UsageError);
+}
+
 TEST(Trainer, WritesAText) {
   RunOptions options = small_run();
   options.train.sample_tokens = 10;

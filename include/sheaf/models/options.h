@@ -6,6 +6,7 @@
 
 #include "sheaf/base/options.h"
 #include "sheaf/nn/attention.h"
+#include "sheaf/nn/fused.h"
 
 namespace sheaf::models {
 
@@ -27,6 +28,7 @@ struct ModelOptions {
   double dropout = -1;
   double attention_dropout = -1;
   nn::AttentionKernel attention = nn::AttentionKernel::automatic;
+  nn::Fused fused = {};
   /// Folder of a Hugging Face model to start from, in place of a preset. For who builds the model:
   /// build() and resolve() know nothing of files.
   std::string from = {};
@@ -53,6 +55,8 @@ struct Shape {
   /// Every so many layers one goes without rotary positions; 0: all have them.
   std::int64_t no_rope_interval = 0;
   bool tied_embeddings = true;
+  /// How it is computed.
+  nn::Fused fused = {};
 
   [[nodiscard]] bool is_language_model() const {
     return family == Family::gpt2 || family == Family::llama;
@@ -92,6 +96,7 @@ void describe(Fields& field, ModelOptions& options) {
         "dropout of attention weights; -1: the preset's",
         between(-1.0, 0.999));
   field("attention", options.attention, "attention kernel that CUDA tries first");
+  field.section("fused", options.fused);
   field("from", options.from, "folder of a Hugging Face model to start from; empty: the preset");
 }
 

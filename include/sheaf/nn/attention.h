@@ -11,7 +11,8 @@
 
 namespace sheaf::nn {
 
-/// Which of ATen's attention kernels are tried first on CUDA: `automatic` leaves it to ATen.
+/// Which of ATen's attention kernels are tried first on CUDA: `automatic` is
+/// cudnn on Hopper and later, unless all must be deterministic, and leaves it to ATen elsewhere.
 enum class AttentionKernel { automatic, flash, cudnn, efficient, plain };
 
 constexpr auto enum_names(AttentionKernel) {
@@ -23,7 +24,8 @@ constexpr auto enum_names(AttentionKernel) {
 }
 
 /// Says which kernel attention() takes first on a CUDA device, in this process from now on. The
-/// others stay allowed: where the first cannot, the next does. `automatic` changes nothing.
+/// others stay allowed: where the first cannot, the next does. Where `automatic`
+/// leaves it to ATen nothing changes.
 void prefer_attention_kernel(AttentionKernel kernel, at::Device device);
 
 struct AttentionOptions {

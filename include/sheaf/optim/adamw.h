@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sheaf/base/options.h"
@@ -16,6 +17,8 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   /// Each step shrinks a parameter by this times the learning rate.
   double weight_decay = 1e-2;
+  /// Type of the states.
+  Moments moments = Moments::fp32;
   /// Other settings for some parameters; set in code, not part of describe.
   std::vector<ParameterRule> rules = {};
 };
@@ -29,7 +32,8 @@ class AdamW final : public Optimizer {
   [[nodiscard]] const AdamWOptions& options() const { return options_; }
 
  private:
-  void update(const Run& run) override;
+  void update(std::span<const Run> runs) override;
+  [[nodiscard]] std::vector<double> numbers(const Run& run) const override;
 
   AdamWOptions options_;
 };
@@ -43,6 +47,8 @@ struct AdamOptions {
   double epsilon = 1e-8;
   /// This times the parameter is added to its gradient.
   double weight_decay = 0;
+  /// Type of the states.
+  Moments moments = Moments::fp32;
   /// Other settings for some parameters; set in code, not part of describe.
   std::vector<ParameterRule> rules = {};
 };
@@ -56,7 +62,8 @@ class Adam final : public Optimizer {
   [[nodiscard]] const AdamOptions& options() const { return options_; }
 
  private:
-  void update(const Run& run) override;
+  void update(std::span<const Run> runs) override;
+  [[nodiscard]] std::vector<double> numbers(const Run& run) const override;
 
   AdamOptions options_;
 };
@@ -68,6 +75,7 @@ void describe(Fields& field, AdamWOptions& options) {
   field("beta2", options.beta2, "share of the mean square that a step keeps", between(0.0, 1.0));
   field("epsilon", options.epsilon, "added to the root of the mean square", at_least(0.0));
   field("weight_decay", options.weight_decay, "decay per step and learning rate", at_least(0.0));
+  field("moments", options.moments, "type of the states");
 }
 
 template <class Fields>
@@ -77,6 +85,7 @@ void describe(Fields& field, AdamOptions& options) {
   field("beta2", options.beta2, "share of the mean square that a step keeps", between(0.0, 1.0));
   field("epsilon", options.epsilon, "added to the root of the mean square", at_least(0.0));
   field("weight_decay", options.weight_decay, "share of it in its gradient", at_least(0.0));
+  field("moments", options.moments, "type of the states");
 }
 
 }  // namespace sheaf::optim

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sheaf/optim/moments.h"
+#include "sheaf/optim/recorded_step.h"
 #include "sheaf/optim/rules.h"
 #include "sheaf/optim/slot.h"
 
@@ -16,7 +19,9 @@ namespace sheaf::optim {
 /// Elements of one segment that are stepped alike: neighbouring slots with the same settings and
 /// the same number of steps. The tensors are flat and of one size.
 struct Run {
+  /// fp32, fp64 or bf16.
   at::Tensor master;
+  /// Typed as the master; beside fp32 and bf16 it may be fp32 or bf16.
   at::Tensor gradient;
   /// In the order of Optimizer::state_names(); zeros before the first step.
   std::vector<at::Tensor> states;
@@ -26,6 +31,12 @@ struct Run {
   std::int64_t step = 1;
   double learning_rate = 0;
   double weight_decay = 0;
+  /// What the gradient is multiplied with: an fp64 scalar beside the others; undefined: with
+  /// nothing.
+  at::Tensor gradient_scale;
+  /// Where Optimizer::numbers() of the run are when its kernels run, if they are recorded;
+  /// undefined: as they are now.
+  at::Tensor recorded_numbers;
 };
 
 /// How often an optimizer stepped, for checkpoints.
@@ -42,6 +53,16 @@ struct OptimizerSetup {
   ParameterSettings settings = {};
   std::vector<ParameterRule> rules = {};
   std::vector<std::string> state_names = {};
+  Moments moments = Moments::fp32;
+};
+
+/// What a step may be asked for besides its learning rate.
+struct UpdateOptions {
+  /// What every gradient is multiplied with, such as the factor that clips them: an fp64 scalar on
+  /// the parameters' device; undefined: with nothing.
+  at::Tensor gradient_scale = {};
+  /// Gets what has to be known for replays, where the current CUDA stream is being captured.
+  RecordedStep* recording = nullptr;
 };
 
 /// Steps what a SlotSource owns; an algorithm derives from it and says what happens to a run.
@@ -53,17 +74,27 @@ class Optimizer {
 
   /// Steps every slot that takes part with the learning rate times `learning_rate_factor`, and uses
   /// the gradients up. CUDA segments are stepped in the current stream, without waiting for it.
-  void step(double learning_rate_factor = 1.0);
+  void step(double learning_rate_factor = 1.0, const UpdateOptions& options = {});
+
+  /// Returns room for a step that is to be recorded; to be made before. Throws UsageError where
+  /// parameters are not on a GPU. See Note [Recorded steps].
+  [[nodiscard]] RecordedStep new_recording() const;
+  /// Counts a recorded step, and writes its numbers to the GPU in the current stream, in which it
+  /// is replayed next. One copy; does not wait.
+  void replay(RecordedStep& recorded, double learning_rate_factor);
+
   /// Returns how often step() was called, and before that the run whose counts were set.
   [[nodiscard]] std::int64_t num_steps() const { return counts_.steps; }
   [[nodiscard]] const Slots& slots() const { return slots_; }
 
   /// Returns what is kept per element, such as "exp_avg" and "exp_avg_sq".
   [[nodiscard]] const std::vector<std::string>& state_names() const { return setup_.state_names; }
-  /// Returns a state of a segment to read, or to write when loading; shaped and typed as its
-  /// master. States are made by the first step of the segment or by this. Throws UsageError for a
-  /// name or a segment there is not.
+  /// Returns a state of a segment to read, or to write when loading; shaped as its master. States
+  /// are made by the first step of the segment or by this. Throws UsageError for a name or a
+  /// segment there is not.
   [[nodiscard]] at::Tensor state(std::string_view name, std::size_t segment);
+  /// Returns the type of a segment's states.
+  [[nodiscard]] at::ScalarType state_type(std::size_t segment) const;
   [[nodiscard]] const StepCounts& step_counts() const { return counts_; }
   /// Throws UsageError unless there is one count per slot and none is negative.
   void set_step_counts(StepCounts counts);
@@ -72,11 +103,17 @@ class Optimizer {
   /// Throws UsageError for segments or rules that cannot be.
   Optimizer(Slots slots, OptimizerSetup setup);
 
-  /// Steps the elements of a run: writes master and states, and the copy where there is one.
-  virtual void update(const Run& run) = 0;
+  /// Steps the elements of all runs of a segment: writes master and states, and the copy where
+  /// there is one.
+  virtual void update(std::span<const Run> runs) = 0;
+  /// Returns the numbers that the kernels of a recorded run read: at most kMostNumbers, as many for
+  /// every run. Throws UsageError where the algorithm cannot be recorded.
+  [[nodiscard]] virtual std::vector<double> numbers(const Run& run) const;
+
+  static constexpr std::int64_t kMostNumbers = 9;
 
  private:
-  void step_segment(std::size_t segment, double learning_rate_factor);
+  void step_segment(std::size_t segment, double learning_rate_factor, const UpdateOptions& options);
   void make_states(std::size_t segment);
 
   Slots slots_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sheaf/base/options.h"
@@ -17,6 +18,8 @@ struct SgdOptions {
   double weight_decay = 0;
   /// Looks one step ahead; needs momentum and no dampening.
   bool nesterov = false;
+  /// Type of the states.
+  Moments moments = Moments::fp32;
   /// Other settings for some parameters; set in code, not part of describe.
   std::vector<ParameterRule> rules = {};
 };
@@ -30,7 +33,8 @@ class Sgd final : public Optimizer {
   [[nodiscard]] const SgdOptions& options() const { return options_; }
 
  private:
-  void update(const Run& run) override;
+  void update(std::span<const Run> runs) override;
+  [[nodiscard]] std::vector<double> numbers(const Run& run) const override;
 
   SgdOptions options_;
 };
@@ -45,6 +49,7 @@ void describe(Fields& field, SgdOptions& options) {
         at_least(0.0));
   field("weight_decay", options.weight_decay, "share of it in its gradient", at_least(0.0));
   field("nesterov", options.nesterov, "look one step ahead");
+  field("moments", options.moments, "type of the state");
 }
 
 }  // namespace sheaf::optim

@@ -25,11 +25,11 @@ struct Slot {
 
 /// A flat run of parameters that is stepped in one pass.
 struct Segment {
-  /// The values that are stepped: flat, contiguous, fp32 or fp64. Elements that no slot covers are
-  /// padding and stay as they are.
+  /// The values that are stepped: flat, contiguous, fp32, fp64 or bf16. Elements that no slot
+  /// covers are padding and stay as they are.
   at::Tensor master;
   /// Gets a copy of the stepped master in the model's own type; undefined where the model computes
-  /// with the master itself.
+  /// with the master itself, as with one in bf16.
   at::Tensor copy;
   /// In order of their offset.
   std::vector<Slot> slots;
@@ -45,14 +45,17 @@ class SlotSource {
   virtual ~SlotSource() = default;
 
   [[nodiscard]] virtual const std::vector<Segment>& segments() const = 0;
-  /// Returns memory for one state of an optimizer, such as "exp_avg", shaped and typed as the
-  /// segment's master and filled with zeros.
-  [[nodiscard]] virtual at::Tensor new_state(std::size_t segment, std::string_view what) = 0;
+  /// Returns memory for one state of an optimizer, such as "exp_avg", shaped as the segment's
+  /// master, of the given type and filled with zeros.
+  [[nodiscard]] virtual at::Tensor new_state(std::size_t segment,
+                                             std::string_view what,
+                                             at::ScalarType type) = 0;
 
   /// Waits until all gradients are there; throws an Error that says which are missing.
   virtual void begin_step() = 0;
-  /// Returns the gradient of a segment, shaped and typed as its master; undefined if it has none in
-  /// this step, which leaves the segment as it is.
+  /// Returns the gradient of a segment, shaped as its master, and typed so unless it is fp32 or
+  /// bf16 beside the other; undefined if it has none in this step, which leaves the segment as it
+  /// is.
   [[nodiscard]] virtual at::Tensor gradient(std::size_t segment) = 0;
   /// Tells whether a slot takes part in this step. One that had no gradient does not: neither decay
   /// nor momentum move it.

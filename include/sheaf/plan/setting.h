@@ -39,6 +39,7 @@ struct Setting {
   std::int64_t sequence = 0;
   /// Numbers that the optimizer keeps for each parameter: 2 for Adam.
   int optimizer_states = 2;
+  Number moments = Number::fp32;
   /// Whether the gradients' norm is measured before the step.
   bool clips = true;
   layout::BucketOptions buckets = {};
@@ -48,6 +49,8 @@ struct Setting {
   /// being kept.
   bool reduces_every_pass = false;
   Device device = Device::cpu;
+  /// Whether layers are computed in one piece where they can be; see nn::Fused.
+  bool fused = true;
   /// Batches that the loader has ready besides the one in use.
   int batches_ahead = 2;
 

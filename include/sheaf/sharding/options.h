@@ -49,7 +49,10 @@ struct PrecisionOptions {
   /// Type that parameters have in forward and backward; unset: the one they came with. The
   /// optimizer steps fp32 masters either way.
   std::optional<at::ScalarType> compute;
-  /// Type of gradients on their way between ranks; sums over passes are kept in fp32 either way.
+  /// Type that the optimizer steps: fp32, or the type of `compute`, which saves the memory of the
+  /// masters and loses the digits of small steps. fp64 models keep fp64.
+  at::ScalarType master = at::kFloat;
+  /// Type of gradients on their way between ranks; sums over passes are kept in the master's type.
   at::ScalarType reduce = at::kFloat;
   /// Type that floating-point buffers are given; unset: as they are.
   std::optional<at::ScalarType> buffers;

@@ -79,6 +79,10 @@ class [[nodiscard]] NoSyncScope {
   std::shared_ptr<Engine> engine_;
 };
 
+/// Returns what clip_gradients() multiplies gradients of this norm with, shaped and placed as the
+/// norm. An optimizer that gets it as its gradient_scale clips without a pass over the gradients.
+[[nodiscard]] at::Tensor clip_factor(const at::Tensor& norm, double max_norm);
+
 /// A sharded model's training state. A cheap value: copies are the same state. The model can be
 /// used while one of them, or an optimizer over slots(), lives.
 ///
@@ -108,6 +112,9 @@ class State {
   /// Scales all gradients so that their global norm is at most `max_norm`; returns the norm before,
   /// a scalar on the parameters' device. One exchange (none with ddp).
   at::Tensor clip_gradients(double max_norm) const;
+  /// Returns the global norm of all gradients, fp64, a scalar on the parameters' device. One
+  /// exchange (none with ddp); waits for nothing on a GPU.
+  [[nodiscard]] at::Tensor gradient_norm() const;
   /// Multiplies all gradients with `factor`, unless one of them is not finite on any rank: then
   /// they stay as they are, and all ranks return false. One exchange.
   [[nodiscard]] bool multiply_gradients(double factor) const;

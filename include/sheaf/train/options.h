@@ -11,6 +11,7 @@
 #include "sheaf/optim/schedule.h"
 #include "sheaf/train/checkpoint_section.h"
 #include "sheaf/train/fault_section.h"
+#include "sheaf/train/memory_section.h"
 #include "sheaf/train/profile_section.h"
 #include "sheaf/train/sections.h"
 

@@ -33,6 +33,8 @@ class PhaseClock {
   void start();
   /// Ends a phase: what has passed since the last mark was it.
   void mark(Phase phase);
+  /// The same for one that ended at a moment of the device; CUDA only, before a plain mark().
+  void mark(Phase phase, std::shared_ptr<const Stamp> end);
   /// Ends the step, on CUDA when the device has done it, and returns what happened in it.
   [[nodiscard]] StepSpans finish();
 

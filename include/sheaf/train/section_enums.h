@@ -29,7 +29,13 @@ enum class Compute { fp32, tf32, bf16, fp16 };
 
 enum class Reduce { fp32, bf16, fp16 };
 
+/// What the optimizer steps.
+enum class Master { fp32, bf16 };
+
 enum class OptimizerKind { adamw, adam, sgd };
+
+/// Whether steps become a CUDA graph: where they can, or else not at all, or never.
+enum class GraphUse { automatic, on, off };
 
 constexpr auto enum_names(Compute) {
   return std::array{EnumName{"fp32", Compute::fp32},
@@ -42,6 +48,16 @@ constexpr auto enum_names(Reduce) {
   return std::array{EnumName{"fp32", Reduce::fp32},
                     EnumName{"bf16", Reduce::bf16},
                     EnumName{"fp16", Reduce::fp16}};
+}
+
+constexpr auto enum_names(Master) {
+  return std::array{EnumName{"fp32", Master::fp32}, EnumName{"bf16", Master::bf16}};
+}
+
+constexpr auto enum_names(GraphUse) {
+  return std::array{EnumName{"auto", GraphUse::automatic},
+                    EnumName{"on", GraphUse::on},
+                    EnumName{"off", GraphUse::off}};
 }
 
 constexpr auto enum_names(OptimizerKind) {

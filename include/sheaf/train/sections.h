@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sheaf/base/options.h"
+#include "sheaf/optim/moments.h"
 #include "sheaf/sharding/loss_scaler.h"
 #include "sheaf/train/section_enums.h"
 
@@ -37,6 +38,7 @@ struct ShardSection {
 struct PrecisionSection {
   Compute compute = Compute::fp32;
   Reduce reduce = Reduce::fp32;
+  Master master = Master::fp32;
   sharding::LossScalerOptions scaler;
 };
 
@@ -54,6 +56,8 @@ struct OptimizerSection {
   bool nesterov = false;
   /// Largest norm of all gradients together; 0: they are not clipped.
   double clip = 1.0;
+  /// Type of what it keeps beside each parameter.
+  optim::Moments moments = optim::Moments::fp32;
 };
 
 struct BatchOptions {
@@ -73,6 +77,8 @@ struct TrainSection {
   std::int64_t epochs = 0;
   std::int64_t seed = 0;
   bool deterministic = false;
+  /// Whether a step is recorded once and replayed; docs/step_graph.md.
+  GraphUse graph = GraphUse::automatic;
   /// Whether the ranks' weights are compared after the last step.
   bool compare_weights = false;
   bool evaluate = true;
@@ -96,11 +102,6 @@ struct LogSection {
   bool tensorboard = true;
   /// Folder of an earlier run to compare speed and result with.
   std::string baseline;
-};
-
-struct MemorySection {
-  /// Most that the tensors of one rank may take; 0: no limit.
-  Bytes limit{0};
 };
 
 template <class Fields>
@@ -127,8 +128,9 @@ void describe(Fields& field, ShardSection& shard) {
 
 template <class Fields>
 void describe(Fields& field, PrecisionSection& precision) {
-  field("compute", precision.compute, "type of forward and backward; masters stay fp32");
+  field("compute", precision.compute, "type of forward and backward");
   field("reduce", precision.reduce, "type of gradients on their way between ranks");
+  field("master", precision.master, "type that the optimizer steps; bf16: with compute = bf16");
   field.section("scaler", precision.scaler);
 }
 
@@ -144,6 +146,7 @@ void describe(Fields& field, OptimizerSection& optimizer) {
   field("momentum", optimizer.momentum, "sgd: share of the last direction kept", at_least(0.0));
   field("nesterov", optimizer.nesterov, "sgd: look one step ahead");
   field("clip", optimizer.clip, "largest norm of all gradients; 0: no clipping", at_least(0.0));
+  field("moments", optimizer.moments, "type of the optimizer's states");
 }
 
 template <class Fields>
@@ -166,6 +169,7 @@ void describe(Fields& field, TrainSection& train) {
   field("epochs", train.epochs, "passes over the data", between(0, 1'000'000));
   field("seed", train.seed, "decides weights, order and dropout", at_least(0));
   field("deterministic", train.deterministic, "refuse operators that may differ from run to run");
+  field("graph", train.graph, "replay steps as a CUDA graph; auto: where it is possible");
   field("compare_weights", train.compare_weights, "compare the ranks' weights at the end");
   field("evaluate", train.evaluate, "whether to evaluate at all");
   field("evaluate_every", train.evaluate_every, "steps between; 0: each epoch", at_least(0));
@@ -184,11 +188,6 @@ void describe(Fields& field, LogSection& log) {
   field("price_per_hour", log.price_per_hour, "price of one device for an hour", at_least(0.0));
   field("tensorboard", log.tensorboard, "write event files for TensorBoard, too");
   field("baseline", log.baseline, "log folder of an earlier run to compare with");
-}
-
-template <class Fields>
-void describe(Fields& field, MemorySection& memory) {
-  field("limit", memory.limit, "most that a rank's tensors may take; 0: no limit", at_least(0));
 }
 
 }  // namespace sheaf::train

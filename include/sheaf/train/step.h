@@ -16,8 +16,11 @@
 #include "sheaf/sharding/loss_scaler.h"
 #include "sheaf/sharding/state.h"
 #include "sheaf/train/phase_clock.h"
+#include "sheaf/train/profile_section.h"
 
 namespace sheaf::train {
+
+class StepGraph;
 
 /// A loss or a norm of all ranks is not finite, so all of them throw this at the same step.
 class Diverged : public Error {
@@ -56,6 +59,9 @@ struct StepParts {
   /// Asked before the update, with the same numbers on all ranks: false leaves it out. The host
   /// then waits for the device in every step.
   std::function<bool(const StepNumbers&)> approve = nullptr;
+  /// Replays steps; null: each is given to the device call by call. Not with a scaler, `approve` or
+  /// `gradients_ready`, which it would not call.
+  std::shared_ptr<StepGraph> graph = nullptr;
 };
 
 struct StepOptions {
@@ -67,6 +73,8 @@ struct StepOptions {
   /// Whether gradients that are not clipped are looked at before they are approved; one exchange.
   bool check_gradients = false;
   std::uint64_t seed = 0;
+  /// Steps that are not replayed, counted from 1.
+  std::optional<StepRange> traced = {};
 };
 
 struct StepResult {
@@ -106,6 +114,7 @@ class TrainStep {
     std::int64_t step = 0;
     StepResult result;
     at::Tensor counts;
+    at::Tensor loss_sum;
     at::Tensor gradient_norm;
     at::Tensor outcome;
   };
@@ -115,9 +124,15 @@ class TrainStep {
                                    std::int64_t begin,
                                    std::int64_t step) const;
   void backward(const at::Tensor& loss, const at::Tensor& scale) const;
-  [[nodiscard]] at::Tensor outcome(const at::Tensor& loss_sum, bool is_finite) const;
+  [[nodiscard]] at::Tensor compute_gradients(const data::Batch& batch,
+                                             const at::Tensor& counts,
+                                             const std::function<void(Phase)>& mark) const;
+  void start_now(const data::Batch& batch, PhaseClock& clock);
+  [[nodiscard]] bool start_replay(const data::Batch& batch, PhaseClock& clock);
+  [[nodiscard]] at::Tensor outcome(bool is_finite) const;
+  [[nodiscard]] at::Tensor clip_scale(const at::Tensor& norm) const;
   [[nodiscard]] bool has_finite_gradients() const;
-  [[nodiscard]] bool is_approved(const at::Tensor& loss_sum);
+  [[nodiscard]] bool is_approved();
 
   StepParts parts_;
   StepOptions options_;

@@ -1,5 +1,6 @@
 #include "cross_entropy.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/scalar_tensor.h>
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "cpu.h"
+#include "cross_entropy_cuda.h"
 
 namespace sheaf::nn {
 namespace {
@@ -45,12 +47,31 @@ ChunkLoss by_operators(const LogitsChunk& chunk, bool with_gradient) {
   return result;
 }
 
+/// Brings the gradient to the memory of the logits, and zeros to what is between their rows.
+void settle(const at::Tensor& logits, at::Tensor& gradient) {
+  if (!gradient.is_same(logits)) {
+    logits.copy_(gradient);
+    gradient = logits;
+  }
+  const std::int64_t rows = logits.size(0), vocabulary = logits.size(1), apart = logits.stride(0);
+  if (apart <= vocabulary) return;
+  logits.as_strided({rows, apart - vocabulary}, {apart, 1}, logits.storage_offset() + vocabulary)
+      .zero_();
+}
+
 }  // namespace
 
 ChunkLoss cross_entropy_of_chunk(const LogitsChunk& chunk, bool with_gradient) {
   const at::Tensor& logits = chunk.logits;
-  if (logits.is_cpu() && logits.scalar_type() == at::kFloat) return by_kernel(chunk, with_gradient);
-  return by_operators(chunk, with_gradient);
+  if (logits.is_cuda()) {
+    ChunkLoss result = cross_entropy_on_cuda(chunk, with_gradient);
+    if (result.loss.defined()) return result;
+  }
+  const bool is_plain = logits.is_cpu() && logits.scalar_type() == at::kFloat;
+  ChunkLoss result =
+      is_plain ? by_kernel(chunk, with_gradient) : by_operators(chunk, with_gradient);
+  if (with_gradient && chunk.zero_padding) settle(logits, result.gradient);
+  return result;
 }
 
 }  // namespace sheaf::nn

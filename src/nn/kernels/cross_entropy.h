@@ -6,11 +6,16 @@
 
 namespace sheaf::nn {
 
-/// Some rows of logits and their targets; the logits are overwritten.
+/// Some rows of logits [rows, vocabulary] and their int64 targets [rows]; the logits are
+/// overwritten. Rows may be further apart than they are long.
 struct LogitsChunk {
   at::Tensor logits;
   at::Tensor targets;
   std::int64_t ignored = -100;
+  /// Whether what lies between the end of one row and the start of the next, behind the last row,
+  /// too, becomes zeros with the gradient: then the gradient is in the memory of the logits, and a
+  /// product may read its rows up to their distance.
+  bool zero_padding = false;
 };
 
 struct ChunkLoss {
@@ -20,7 +25,8 @@ struct ChunkLoss {
   at::Tensor gradient;
 };
 
-/// Works in fp32 at least.
+/// Works in fp32 at least. On GPUs nobody waits to see whether targets are in the vocabulary: one
+/// that is not makes the loss no number.
 [[nodiscard]] ChunkLoss cross_entropy_of_chunk(const LogitsChunk& chunk, bool with_gradient);
 
 }  // namespace sheaf::nn

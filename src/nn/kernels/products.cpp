@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <ATen/ops/linear.h>
-#include <ATen/ops/mm.h>
 
 #include <optional>
 #include <string_view>
@@ -47,7 +46,5 @@ at::Tensor times_transposed(const at::Tensor& x, const at::Tensor& w, const at::
   const auto added = bias.defined() ? std::optional(bias) : std::nullopt;
   return one_dnn()->call(x, w, added, "none", c10::List<std::optional<at::Scalar>>(), "");
 }
-
-at::Tensor transposed_times(const at::Tensor& a, const at::Tensor& b) { return at::mm(a.t(), b); }
 
 }  // namespace sheaf::nn

@@ -10,7 +10,4 @@ namespace sheaf::nn {
                                           const at::Tensor& w,
                                           const at::Tensor& bias = {});
 
-/// Returns a^T b for matrices. By the BLAS: oneDNN would copy `a` first, which costs what it gains.
-[[nodiscard]] at::Tensor transposed_times(const at::Tensor& a, const at::Tensor& b);
-
 }  // namespace sheaf::nn

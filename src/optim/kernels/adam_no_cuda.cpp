@@ -3,7 +3,7 @@
 
 namespace sheaf::optim {
 
-void adam_on_cuda(const Elements&, const AdamFactors<double>&, void*) {
+void adam_on_cuda(std::span<const CudaRun<AdamFactors<double>>>, void*) {
   throw UsageError("this sheaf was built without CUDA and cannot step parameters on a GPU");
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "elements.h"
 
@@ -103,5 +104,20 @@ constexpr auto stored(T value) {
 
 template <Type kType>
 using Stored = decltype(stored<kType>(0.0));
+
+/// What values of a type are computed in.
+template <Type kType>
+using Arithmetic = std::conditional_t<kType == Type::fp64, double, float>;
+
+/// Returns a stored fp32, fp64 or bf16 as a number to compute with.
+template <Type kType>
+constexpr Arithmetic<kType> loaded(Stored<kType> value) {
+  static_assert(kType == Type::fp32 || kType == Type::fp64 || kType == Type::bf16);
+  if constexpr (kType == Type::bf16) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+  } else {
+    return value;
+  }
+}
 
 }  // namespace sheaf::optim

@@ -3,7 +3,7 @@
 
 namespace sheaf::optim {
 
-void sgd_on_cuda(const Elements&, const SgdFactors<double>&, void*) {
+void sgd_on_cuda(std::span<const CudaRun<SgdFactors<double>>>, void*) {
   throw UsageError("this sheaf was built without CUDA and cannot step parameters on a GPU");
 }
 

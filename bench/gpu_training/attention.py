@@ -1,0 +1,75 @@
+"""The attention kernels that PyTorch has, and which of them is the fastest for given sizes."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from timing import best_ms
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+KERNELS = {
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+
+
+@dataclass
+class Choice:
+    kernel: str
+    # Whether keys and values are repeated for each query head that uses them.
+    repeats: bool
+    ms: float
+
+    def attend(self, q, k, v):
+        if q.shape[1] == k.shape[1]:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if not self.repeats:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        times = q.shape[1] // k.shape[1]
+        k, v = (part.repeat_interleave(times, 1) for part in (k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    @contextmanager
+    def alone(self):
+        """Any other kernel is an error meanwhile, never a silent change."""
+        with sdpa_kernel([KERNELS[self.kernel]]):
+            yield
+
+
+def time_choice(choice, sizes, dtype, device):
+    """Returns what forward and backward take together, with strides as models have them."""
+
+    def heads(count):
+        shape = (sizes["batch"], sizes["length"], count, sizes["head_size"])
+        values = torch.randn(shape, dtype=dtype, device=device)
+        return values.transpose(1, 2).requires_grad_()
+
+    q, k, v = heads(sizes["heads"]), heads(sizes["kv_heads"]), heads(sizes["kv_heads"])
+    gradient = heads(sizes["heads"]).detach()
+
+    def call():
+        torch.autograd.grad(choice.attend(q, k, v), (q, k, v), gradient)
+
+    with choice.alone():
+        return best_ms(call, device)
+
+
+def ranked_choices(sizes, dtype, device):
+    """Returns the kernels that take these sizes, the fastest first, and why the others do not."""
+    usable, refused = [], {}
+    grouped = sizes["heads"] != sizes["kv_heads"]
+    names = ["cudnn", "flash", "efficient"] if device == "cuda" else ["flash", "math"]
+    for kernel in names:
+        for repeats in [False, True] if grouped else [False]:
+            choice = Choice(kernel, repeats, 0.0)
+            try:
+                choice.ms = time_choice(choice, sizes, dtype, device)
+                usable.append(choice)
+            except RuntimeError as error:
+                refused[f"{kernel}{' repeated' if repeats else ''}"] = str(error).splitlines()[0]
+    if not usable:
+        raise RuntimeError(f"no attention kernel takes {sizes}: {refused}")
+    return sorted(usable, key=lambda choice: choice.ms), refused

@@ -1,0 +1,108 @@
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <ATen/ops/empty.h>
+
+#include "nn/held.h"
+#include "nn/kernels/fused_product.h"
+#include "nn/kernels/gelu_rows.h"
+#include "nn/no_second_derivative.h"
+#include "nn/rows.h"
+#include "nn/weight_gradients.h"
+#include "norm_of.h"
+#include "projection.h"
+#include "sheaf/nn/blocks.h"
+
+namespace sheaf::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Setting {
+  double epsilon = 0;
+  WeightLayout layout = WeightLayout::out_in;
+};
+
+/// Numbers of the arguments.
+enum Argument : std::size_t { kX, kNormWeight, kNormBias, kIn, kInBias, kOut, kOutBias, kCount };
+
+struct GeluMlp : torch::autograd::Function<GeluMlp> {
+  static at::Tensor forward(AutogradContext* context,
+                            const at::Tensor& x,
+                            const at::Tensor& norm_weight,
+                            const at::Tensor& norm_bias,
+                            const at::Tensor& in,
+                            const at::Tensor& in_bias,
+                            const at::Tensor& out,
+                            const at::Tensor& out_bias,
+                            const Setting& setting) {
+    const at::Tensor rows = as_rows(x);
+    NormStatistics statistics;
+    const at::Tensor normal =
+        norm_rows(rows, norm_weight, norm_bias, {NormKind::layer, setting.epsilon}, statistics);
+    const at::Tensor in_weight = in_to_out(in, setting.layout);
+    const at::Tensor inner = at::empty({rows.size(0), in_weight.size(1)}, x.options());
+    const at::Tensor active =
+        fused_product({.a = normal, .b = in_weight, .bias = in_bias, .inner = inner});
+    context->save_for_backward(
+        {x, norm_weight, norm_bias, in, out, inner, statistics.mean, statistics.inverse});
+    hold(context, setting);
+    return fused_product({.a = active,
+                          .b = in_to_out(out, setting.layout),
+                          .residual = rows,
+                          .bias = out_bias})
+        .view(x.sizes());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    refuse_second_derivative("gelu_mlp");
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &norm_weight = saved[1], &norm_bias = saved[2], &inner = saved[5];
+    const auto layout = held<Setting>(context).layout;
+    const at::Tensor x = as_rows(saved[0]);
+    const at::Tensor gradient = as_rows(gradients[0]);
+    const NormStatistics statistics{saved[6], saved[7]};
+    variable_list result(kCount + 1);
+    at::Tensor of_inner = fused_product({.a = gradient, .b = in_to_out(saved[4], layout).t()});
+    SumTarget in_bias(kInBias, inner);
+    at::Tensor active = gelu_rows_back(inner, of_inner, in_bias.memory(), in_bias.adds());
+    result[kInBias] = in_bias.gradient();
+    if (context->needs_input_grad(kOut)) {
+      result[kOut] = weight_gradient(kOut, active, gradient, layout);
+    }
+    active.reset();
+    if (context->needs_input_grad(kOutBias)) result[kOutBias] = sum_gradient(kOutBias, gradient);
+    if (context->needs_input_grad(kIn)) {
+      const at::Tensor again = norm_rows_again(x, norm_weight, norm_bias, statistics);
+      result[kIn] = weight_gradient(kIn, again, of_inner, layout);
+    }
+    const at::Tensor of_normal =
+        fused_product({.a = of_inner, .b = in_to_out(saved[3], layout).t()});
+    const NormGradients of_norm = norm_rows_gradients(
+        of_normal, x, norm_weight, statistics, /*with_bias=*/true, /*residual=*/gradient);
+    result[kNormWeight] = vector_gradient(kNormWeight, of_norm.weight, norm_weight.scalar_type());
+    result[kNormBias] = vector_gradient(kNormBias, of_norm.bias, norm_bias.scalar_type());
+    result[kX] = of_norm.x.view(saved[0].sizes());
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor gelu_mlp(const at::Tensor& x,
+                    const NormParameters& norm,
+                    const Projected& in,
+                    const Projected& out,
+                    WeightLayout layout) {
+  check_norm("gelu_mlp", x, norm);
+  return GeluMlp::apply(x,
+                        norm.weight,
+                        norm.bias,
+                        in.weight,
+                        in.bias,
+                        out.weight,
+                        out.bias,
+                        Setting{norm.epsilon, layout});
+}
+
+}  // namespace sheaf::nn

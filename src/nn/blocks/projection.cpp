@@ -1,0 +1,87 @@
+#include "projection.h"
+
+#include <ATen/ops/as_strided.h>
+#include <ATen/ops/cat.h>
+
+#include "nn/kernels/fused_product.h"
+#include "nn/weight_gradients.h"
+#include "sheaf/module/gradient_sink.h"
+
+namespace sheaf::nn {
+namespace {
+
+/// Returns the targets' memory as one matrix if it is, and all of it is new or none.
+at::Tensor joined_targets(const std::vector<module::GradientTarget>& targets) {
+  std::vector<at::Tensor> places;
+  for (const module::GradientTarget& target : targets) {
+    if (!target || target.is_new != targets.front().is_new) return {};
+    places.push_back(target.memory);
+  }
+  return joined_rows(places);
+}
+
+}  // namespace
+
+at::Tensor in_to_out(const at::Tensor& weight, WeightLayout layout) {
+  // A view is an operator, which wakes parameters that are spread over ranks.
+  return layout == WeightLayout::in_out ? weight.view(weight.sizes()) : weight.t();
+}
+
+at::Tensor weight_gradient(std::size_t input,
+                           const at::Tensor& x,
+                           const at::Tensor& of_result,
+                           WeightLayout layout) {
+  return layout == WeightLayout::in_out ? product_gradient(input, x, of_result)
+                                        : product_gradient(input, of_result, x);
+}
+
+std::vector<at::Tensor> weight_gradients(std::size_t input,
+                                         const at::Tensor& x,
+                                         const at::Tensor& of_results,
+                                         const std::vector<std::int64_t>& sizes) {
+  std::vector<module::GradientTarget> targets;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    targets.push_back(open_product_gradient(input + i, x.scalar_type()));
+  }
+  if (const at::Tensor all = joined_targets(targets); all.defined()) {
+    fused_product({.a = of_results.t(), .b = x, .result = all, .adds = !targets.front().is_new});
+    return std::vector<at::Tensor>(sizes.size());
+  }
+  std::vector<at::Tensor> gradients;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const at::Tensor part = of_results.narrow(1, begin, sizes[i]).t();
+    begin += sizes[i];
+    const at::Tensor product = fused_product(
+        {.a = part, .b = x, .result = targets[i].memory, .adds = targets[i] && !targets[i].is_new});
+    gradients.push_back(targets[i] ? at::Tensor() : product);
+  }
+  return gradients;
+}
+
+at::Tensor joined_rows(at::TensorList parts) {
+  const at::Tensor first = parts.front().view(parts.front().sizes());
+  std::int64_t rows = 0;
+  const auto* next = static_cast<const std::byte*>(first.const_data_ptr());
+  for (const at::Tensor& part : parts) {
+    if (part.dim() != 2 || part.size(1) != first.size(1) || !part.is_contiguous() ||
+        part.scalar_type() != first.scalar_type() || !part.is_alias_of(first) ||
+        part.const_data_ptr() != next) {
+      return {};
+    }
+    rows += part.size(0);
+    next += part.nbytes();
+  }
+  return first.as_strided({rows, first.size(1)}, {first.size(1), 1});
+}
+
+at::Tensor joined_columns(const at::Tensor& left, const at::Tensor& right) {
+  const std::int64_t width = left.size(1) + right.size(1);
+  const bool beside = left.is_alias_of(right) && left.strides() == right.strides() &&
+                      left.stride(1) == 1 && left.stride(0) == width &&
+                      right.storage_offset() == left.storage_offset() + left.size(1);
+  return beside ? left.as_strided({left.size(0), width}, left.strides())
+                : at::cat({left, right}, 1);
+}
+
+}  // namespace sheaf::nn

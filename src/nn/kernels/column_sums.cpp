@@ -1,0 +1,16 @@
+#include "column_sums.h"
+
+#include <ATen/ops/sum.h>
+
+#include "column_sums_cuda.h"
+
+namespace sheaf::nn {
+
+void column_sums(const at::Tensor& rows, at::Tensor& target, bool adds) {
+  if (rows.is_cuda() && column_sums_on_cuda(rows, target, adds)) return;
+  const at::ScalarType wide = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor sums = rows.sum(0, /*keepdim=*/false, wide);
+  adds ? target.add_(sums) : target.copy_(sums);
+}
+
+}  // namespace sheaf::nn

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sheaf::nn {
+
+/// column_sums in the current stream; does not wait. Returns false where there is no kernel for the
+/// types or strides, as in a build without CUDA.
+[[nodiscard]] bool column_sums_on_cuda(const at::Tensor& rows, at::Tensor& target, bool adds);
+
+}  // namespace sheaf::nn

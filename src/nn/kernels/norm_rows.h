@@ -1,0 +1,54 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace sheaf::nn {
+
+enum class NormKind { layer, root_mean_square };
+
+struct NormOptions {
+  NormKind kind = NormKind::layer;
+  double epsilon = 1e-5;
+};
+
+/// One number per row, [rows], in fp32 (fp64 of fp64).
+struct NormStatistics {
+  /// Undefined for the root mean square.
+  at::Tensor mean;
+  /// 1 / sqrt(variance + epsilon), or of the mean square.
+  at::Tensor inverse;
+};
+
+// All of these compute in fp32 at least, record nothing, and take rows [rows, width].
+
+/// Returns (x - mean) inverse weight + bias in the type of `x` and fills the statistics; an
+/// undefined `bias` adds nothing, and the root mean square takes no mean away.
+[[nodiscard]] at::Tensor norm_rows(const at::Tensor& x,
+                                   const at::Tensor& weight,
+                                   const at::Tensor& bias,
+                                   const NormOptions& options,
+                                   NormStatistics& statistics);
+
+/// Returns what norm_rows returned, bit for bit, from the statistics that it filled.
+[[nodiscard]] at::Tensor norm_rows_again(const at::Tensor& x,
+                                         const at::Tensor& weight,
+                                         const at::Tensor& bias,
+                                         const NormStatistics& statistics);
+
+/// Those of weight and bias are in fp32 (fp64 of fp64); the bias's is undefined if not wanted.
+struct NormGradients {
+  at::Tensor x;
+  at::Tensor weight;
+  at::Tensor bias;
+};
+
+/// Returns the gradients from that of norm_rows' result. `residual`, if defined, is added to the
+/// gradient of x before it is rounded: that of a path around the norm.
+[[nodiscard]] NormGradients norm_rows_gradients(const at::Tensor& of_result,
+                                                const at::Tensor& x,
+                                                const at::Tensor& weight,
+                                                const NormStatistics& statistics,
+                                                bool with_bias,
+                                                const at::Tensor& residual);
+
+}  // namespace sheaf::nn

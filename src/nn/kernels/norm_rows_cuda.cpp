@@ -1,0 +1,119 @@
+#include "norm_rows_cuda.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include "column_sums_kernel.h"
+#include "norm_rows_kernel.h"
+#include "on_cuda.h"
+
+namespace sheaf::nn {
+namespace {
+
+bool has_kernel(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other) {
+  return element_type(x.scalar_type()) && x.numel() > 0 &&
+         weight.scalar_type() == x.scalar_type() &&
+         (!other.defined() || other.scalar_type() == x.scalar_type());
+}
+
+at::Tensor dense(const at::Tensor& x) { return x.defined() ? x.contiguous() : x; }
+
+float* memory_of(const at::Tensor& statistics) {
+  return statistics.defined() ? statistics.mutable_data_ptr<float>() : nullptr;
+}
+
+struct NormInputs {
+  at::Tensor x;
+  at::Tensor weight;
+  at::Tensor bias;
+  double epsilon = 0;
+};
+
+at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statistics how) {
+  const Launch launch(given.x);
+  const at::Tensor x = dense(given.x), weight = awake(given.weight), bias = awake(given.bias);
+  at::Tensor result = at::empty_like(x);
+  const NormRows all{
+      .type = element_type(x.scalar_type()).value(),
+      .num_rows = x.size(0),
+      .width = x.size(1),
+      .in_chunks = fit_chunks(
+          x.size(1), x.size(1), data_of(x), data_of(weight), data_of(bias), data_of(result)),
+      .x = data_of(x),
+      .weight = data_of(weight),
+      .bias = data_of(bias),
+      .epsilon = static_cast<float>(given.epsilon),
+      .mean = memory_of(statistics.mean),
+      .inverse = memory_of(statistics.inverse),
+      .result = result.mutable_data_ptr()};
+  launch_norm(all, how, launch.stream());
+  return result;
+}
+
+}  // namespace
+
+at::Tensor norm_rows_on_cuda(const at::Tensor& x,
+                             const at::Tensor& weight,
+                             const at::Tensor& bias,
+                             const NormOptions& options,
+                             NormStatistics& statistics) {
+  if (!has_kernel(x, weight, bias)) return {};
+  const auto wide = x.options().dtype(at::kFloat);
+  const bool has_mean = options.kind == NormKind::layer;
+  statistics = {has_mean ? at::empty({x.size(0)}, wide) : at::Tensor(),
+                at::empty({x.size(0)}, wide)};
+  return run({x, weight, bias, options.epsilon}, statistics, Statistics::computed);
+}
+
+at::Tensor norm_rows_again_on_cuda(const at::Tensor& x,
+                                   const at::Tensor& weight,
+                                   const at::Tensor& bias,
+                                   const NormStatistics& statistics) {
+  if (!has_kernel(x, weight, bias)) return {};
+  return run({x, weight, bias}, statistics, Statistics::given);
+}
+
+NormGradients norm_rows_gradients_on_cuda(const NormBackward& in) {
+  if (!has_kernel(in.x, in.weight, in.residual) ||
+      in.of_result.scalar_type() != in.x.scalar_type()) {
+    return {};
+  }
+  const Launch launch(in.x);
+  const at::Tensor from = dense(in.of_result), rows = dense(in.x), added = dense(in.residual);
+  const at::Tensor factors = awake(in.weight);
+  at::Tensor of_x = at::empty_like(rows);
+  const std::int64_t width = rows.size(1);
+  NormGradientRows all{.type = element_type(rows.scalar_type()).value(),
+                       .num_rows = rows.size(0),
+                       .width = width,
+                       .in_chunks = fit_chunks(width,
+                                               width,
+                                               data_of(from),
+                                               data_of(rows),
+                                               data_of(factors),
+                                               data_of(added),
+                                               data_of(of_x)),
+                       .of_result = data_of(from),
+                       .x = data_of(rows),
+                       .weight = data_of(factors),
+                       .mean = memory_of(in.statistics.mean),
+                       .inverse = memory_of(in.statistics.inverse),
+                       .residual = data_of(added),
+                       .of_x = of_x.mutable_data_ptr(),
+                       .with_bias = in.with_bias};
+  all.num_parts = num_norm_parts(all, launch.num_multiprocessors());
+  const auto wide = rows.options().dtype(at::kFloat);
+  const at::Tensor parts = at::empty({all.num_parts, all.part_size()}, wide);
+  const at::Tensor sums = at::empty({all.part_size()}, wide);
+  all.parts = parts.mutable_data_ptr<float>();
+  launch_norm_gradients(all, launch.stream());
+  launch_sum_of_parts({.parts = all.parts,
+                       .num_parts = all.num_parts,
+                       .width = all.part_size(),
+                       .target = sums.mutable_data_ptr()},
+                      launch.stream());
+  return {
+      of_x, sums.narrow(0, 0, width), in.with_bias ? sums.narrow(0, width, width) : at::Tensor()};
+}
+
+}  // namespace sheaf::nn

@@ -1,0 +1,55 @@
+#include "kernels_on_cuda.h"
+#include "nn/kernels/column_sums.h"
+
+namespace sheaf::nn {
+namespace {
+
+class ColumnSumKernelsOnCuda : public OnCuda {
+ protected:
+  /// Returns what a target that held `before` holds afterwards.
+  static at::Tensor sums(const at::Tensor& rows, at::ScalarType type, bool adds) {
+    at::Tensor target = at::full({rows.size(1)}, 3, rows.options().dtype(type));
+    column_sums(rows, target, adds);
+    return target;
+  }
+
+  static void expect_same(const at::Tensor& gpu, const at::Tensor& cpu) {
+    for (const bool adds : {false, true}) {
+      expect_close(sums(gpu, at::kFloat, adds), sums(cpu, at::kFloat, adds), 1e-5);
+      const at::ScalarType type = cpu.scalar_type();
+      expect_close(sums(gpu, type, adds), sums(cpu, type, adds), tolerance(type) + 1e-5);
+    }
+  }
+};
+
+TEST_F(ColumnSumKernelsOnCuda, AreThoseOfTheCpu) {
+  for (const auto type : types()) {
+    for (const std::int64_t width : {1, 7, 33, 256, 264, 1280, 5120}) {
+      for (const std::int64_t rows : {1, 31, 700}) {
+        SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width));
+        const at::Tensor x = at::randn({rows, width}).to(type);
+        expect_same(x.to(at::kCUDA), x);
+      }
+    }
+  }
+}
+
+TEST_F(ColumnSumKernelsOnCuda, TakeViewsAtAnyAddressAndWithGaps) {
+  const at::Tensor x = at::randn({50, 64}).to(at::kBFloat16);
+  expect_same(unaligned(x.to(at::kCUDA)), x);
+  const at::Tensor wide = at::randn({50, 100}).to(at::kBFloat16);
+  expect_same(wide.to(at::kCUDA).narrow(1, 8, 64), wide.narrow(1, 8, 64));
+  expect_same(x.to(at::kCUDA).t(), x.t());
+}
+
+TEST_F(ColumnSumKernelsOnCuda, AreZeroOfNoRows) {
+  expect_same(at::empty({0, 16}, at::kCUDA), at::empty({0, 16}));
+}
+
+TEST_F(ColumnSumKernelsOnCuda, GiveTheSameBitsEveryTime) {
+  const at::Tensor x = at::randn({8000, 1280}, at::kCUDA).to(at::kBFloat16);
+  EXPECT_TRUE(sums(x, at::kFloat, false).equal(sums(x, at::kFloat, false)));
+}
+
+}  // namespace
+}  // namespace sheaf::nn
