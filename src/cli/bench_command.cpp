@@ -7,6 +7,7 @@
 
 #include "cli/option_set.h"
 #include "sheaf/base/log.h"
+#include "sheaf/train/interruption.h"
 #include "study/bench.h"
 #include "study/bench_page.h"
 #include "study/files.h"
@@ -27,6 +28,8 @@ void BenchCommand::declare(OptionSet& options) {
 }
 
 int BenchCommand::run(Console& console) {
+  // From here on a signal ends the run at hand, and the folder goes with this function.
+  const train::InterruptionWatch interruption;
   std::optional<study::ScratchFolder> scratch;
   if (out_.empty()) scratch.emplace();
   const auto folder = scratch ? scratch->path() : std::filesystem::path(out_);
@@ -36,7 +39,7 @@ int BenchCommand::run(Console& console) {
        .strategies = strategies_.empty() ? study::usual_strategies(ranks_) : strategies_,
        .ranks = ranks_,
        .steps = steps_,
-       .python = against_ == Against::pytorch ? python_ : ""},
+       .python = against_ == study::Against::pytorch ? python_ : ""},
       folder,
       [](const std::string& what) { log::info("bench", what); });
   if (!out_.empty())

@@ -1,22 +1,14 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
-#include "sheaf/base/options.h"
 #include "sheaf/train/options.h"
+#include "study/bench.h"
 #include "study/quick_run.h"
 
 namespace sheaf::cli {
-
-/// Whose strategies are run beside ours.
-enum class Against { nobody, pytorch };
-
-constexpr auto enum_names(Against) {
-  return std::array{EnumName{"nobody", Against::nobody}, EnumName{"pytorch", Against::pytorch}};
-}
 
 /// Trains with several strategies in turn and compares them.
 class BenchCommand final : public Command {
@@ -32,7 +24,7 @@ class BenchCommand final : public Command {
   std::vector<std::string> strategies_;
   int ranks_ = 4;
   std::int64_t steps_ = 20;
-  Against against_ = Against::nobody;
+  study::Against against_ = study::Against::nobody;
   std::string python_ = "python3";
   std::string out_;
   bool json_ = false;

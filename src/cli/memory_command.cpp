@@ -1,5 +1,7 @@
 #include "cli/memory_command.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <ostream>
 
@@ -36,6 +38,7 @@ void MemoryCommand::declare(OptionSet& options) {
   options.config_file();
   options.value("ranks", ranks_, "ranks to start on this machine", at_least(1));
   options.value("step", step_, "the step to measure, and the last", at_least(1));
+  options.value("steps", steps_, "how many up to that one to measure", between(1, 100));
   options.flag("json", json_, "print JSON instead of a page");
   options.value("snapshot", snapshot_, "file for memory_viz, of rank 0's GPU");
   options.add(options_);
@@ -45,6 +48,10 @@ int MemoryCommand::run(Console& console) {
   if (!snapshot_.empty() && options_.comm.device != comm::DeviceKind::cuda) {
     throw UsageError("--snapshot is of a GPU's allocator: it needs --comm.device=cuda");
   }
+  if (steps_ > step_) {
+    throw UsageError(
+        fmt::format("--steps may be at most --step, which is {}, got {}", step_, steps_));
+  }
   const train::RunOptions options = shortened(options_, step_);
   const bool is_rank = comm::read_environment(comm::process_variable).size > 1;
   if (!is_rank) train::check(options, ranks_);
@@ -52,7 +59,8 @@ int MemoryCommand::run(Console& console) {
   memory::reuse_cpu_memory();
   train::set_up_process(options);
   const comm::Group world = comm::init(options.comm);
-  const auto probe = std::make_shared<train::MemoryProbe>(options, step_, snapshot_);
+  const auto probe = std::make_shared<train::MemoryProbe>(
+      options, train::ProbeOptions{.step = step_, .steps = steps_, .snapshot = snapshot_});
   train::Hooks hooks{.sinks = {probe}, .labels_memory = true};
   try {
     static_cast<void>(train::run(options, world, hooks));

@@ -21,6 +21,7 @@ class MemoryCommand final : public Command {
  private:
   int ranks_ = 1;
   std::int64_t step_ = 3;
+  std::int64_t steps_ = 1;
   bool json_ = false;
   std::string snapshot_;
   train::RunOptions options_;

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <ostream>
 
+#include "cli/exit_codes.h"
 #include "cli/option_set.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
+#include "sheaf/train/interruption.h"
+#include "study/child.h"
 #include "study/files.h"
 #include "study/report/report.h"
 
@@ -24,8 +27,18 @@ int StudyCommand::run(Console& console) {
   if (out_.empty()) throw UsageError("say where the report goes: --out runs/study, for example");
   const std::filesystem::path folder(out_);
   study::make_folder(folder);
-  const study::Json data = study::run_study(
-      study_, options_, folder, [](const std::string& what) { log::info("study", what); });
+  const train::InterruptionWatch interruption;
+  study::Json data;
+  try {
+    data = study::run_study(
+        study_, options_, folder, [](const std::string& what) { log::info("study", what); });
+  } catch (const study::Interrupted& stopped) {
+    log::warning("study",
+                 fmt::format("{}; the same command goes on after the last part that is in {}",
+                             stopped.what(),
+                             (folder / "parts").string()));
+    return exit_code_of_stop(stopped.signal());
+  }
   const study::Json report = study::make_report(study_.title, data);
   study::replace_file(folder / "report.json",
                       report.dump(1, ' ', false, study::Json::error_handler_t::replace) + "\n");

@@ -8,6 +8,7 @@
 #include "cli/option_set.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
+#include "sheaf/train/interruption.h"
 #include "study/files.h"
 #include "study/sweep.h"
 
@@ -28,13 +29,16 @@ int SweepCommand::run(Console& console) {
   if (first_ > most_) {
     throw UsageError(fmt::format("--from may be at most --to, which is {}, got {}", most_, first_));
   }
+  // From here on a signal ends the run at hand, and the folder goes with this function.
+  const train::InterruptionWatch interruption;
   std::optional<study::ScratchFolder> scratch;
   if (out_.empty()) scratch.emplace();
   const auto folder = scratch ? scratch->path() : std::filesystem::path(out_);
   study::make_folder(folder);
-  const study::SweepOptions options{
-      .run = options_, .ranks = ranks_, .steps = steps_, .first = first_, .most = most_};
   train::check_options(options_, ranks_);
+  study::SweepOptions options{
+      .run = options_, .ranks = ranks_, .steps = steps_, .first = first_, .most = most_};
+  options.run.memory.limit = study::sweep_limit(options_, ranks_);
   const study::Json sweep = study::run_sweep(options, [&](std::int64_t batch) {
     log::info("sweep", fmt::format("micro-batch {}", batch));
     return study::measure_batch(options, batch, folder);

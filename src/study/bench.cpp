@@ -29,7 +29,7 @@ void check(const BenchOptions& options) {
                     .steps = options.steps};
     train::check_options(options_for(run), options.ranks);
   }
-  if (!options.python.empty()) check_peer(options.run);
+  if (!options.python.empty()) check_peer(options.run, options.ranks);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "sheaf/base/options.h"
 #include "sheaf/train/options.h"
 #include "study/json.h"
 
@@ -12,6 +14,13 @@ namespace sheaf::study {
 
 /// Is told what begins now, for who waits.
 using Progress = std::function<void(const std::string&)>;
+
+/// Whose strategies are run beside ours.
+enum class Against { nobody, pytorch };
+
+constexpr auto enum_names(Against) {
+  return std::array{EnumName{"nobody", Against::nobody}, EnumName{"pytorch", Against::pytorch}};
+}
 
 struct BenchOptions {
   train::RunOptions run;

@@ -9,17 +9,26 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
+#include "base/signal_name.h"
 #include "sheaf/base/error.h"
+#include "sheaf/train/interruption.h"
 
 namespace sheaf::study {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // What a shell says of a program that is not there.
 constexpr int kNotFound = 127;
+// How often a signal is looked for while a program is silent.
+constexpr int kTickMs = 100;
+// How long a program may take to end: ranks finish their step before.
+constexpr std::chrono::seconds kPatience{15};
 
 class Pipe {
  public:
@@ -67,37 +76,75 @@ class Pipe {
   ::_exit(kNotFound);
 }
 
-void read_all(Pipe& out, Pipe& err, ChildResult& result) {
-  while (out.reader() >= 0 || err.reader() >= 0) {
-    // poll() passes over entries without a file.
-    std::array<pollfd, 2> entries{pollfd{.fd = out.reader(), .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = err.reader(), .events = POLLIN, .revents = 0}};
-    if (::poll(entries.data(), entries.size(), -1) <= 0) continue;
-    if (entries[0].revents != 0) out.read_into(result.out);
-    if (entries[1].revents != 0) err.read_into(result.err);
+/// A program that has been started, until its end.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& command) {
+    std::vector<std::string> words = command;
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) {
+      throw IoError(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+    }
+    if (pid_ == 0) become(arguments.data(), out_.writer(), err_.writer(), parent);
+    out_.close_writer();
+    err_.close_writer();
   }
+
+  [[nodiscard]] bool is_silent() const { return out_.reader() < 0 && err_.reader() < 0; }
+  void signal(int number) const { ::kill(pid_, number); }
+
+  /// Reads what comes within a moment.
+  void read_more(ChildResult& result) {
+    // poll() passes over entries without a file.
+    std::array<pollfd, 2> entries{pollfd{.fd = out_.reader(), .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = err_.reader(), .events = POLLIN, .revents = 0}};
+    if (::poll(entries.data(), entries.size(), kTickMs) <= 0) return;
+    if (entries[0].revents != 0) out_.read_into(result.out);
+    if (entries[1].revents != 0) err_.read_into(result.err);
+  }
+
+  /// Waits for its end and returns the exit code, 128+n if signal n ended it.
+  int wait() const {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  Pipe out_;
+  Pipe err_;
+  pid_t pid_ = -1;
+};
+
+/// Asks it to end, which a launcher passes on to its ranks, and ends it if that takes too long.
+void stop(Child& child) {
+  child.signal(SIGTERM);
+  const auto until = Clock::now() + kPatience;
+  for (ChildResult ignored; !child.is_silent() && Clock::now() < until;) child.read_more(ignored);
+  child.signal(SIGKILL);
+  child.wait();
 }
 
 }  // namespace
 
+Interrupted::Interrupted(int signal)
+    : Error(fmt::format("ended by {}", signal_name(signal))), signal_(signal) {}
+
 ChildResult run_child(const std::vector<std::string>& command) {
-  Pipe out;
-  Pipe err;
-  std::vector<std::string> words = command;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) throw IoError(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
-  if (pid == 0) become(arguments.data(), out.writer(), err.writer(), parent);
-  out.close_writer();
-  err.close_writer();
+  const train::InterruptionWatch watch;
+  if (watch.requested()) throw Interrupted(*watch.requested());
+  Child child(command);
   ChildResult result;
-  read_all(out, err, result);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  while (!child.is_silent() && !watch.requested()) child.read_more(result);
+  if (watch.requested()) {
+    stop(child);
+    throw Interrupted(*watch.requested());
+  }
+  result.exit_code = child.wait();
   if (result.exit_code == kNotFound && result.err.empty()) {
     throw IoError(fmt::format("cannot start {}: is it there, and a program?", command[0]));
   }

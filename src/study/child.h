@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "sheaf/base/error.h"
+
 namespace sheaf::study {
 
 /// How a program ended and what it wrote.
@@ -13,8 +15,21 @@ struct ChildResult {
   std::string err;
 };
 
+/// This process was asked to end while a program of its own ran.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(int signal);
+  [[nodiscard]] int signal() const { return signal_; }
+  /// What shells give to programs that a signal ended.
+  [[nodiscard]] int exit_code() const override { return 128 + signal_; }
+
+ private:
+  int signal_;
+};
+
 /// Runs a program, looked up in PATH, with an empty input, and waits for its end. If this process
-/// dies meanwhile, the program is asked to end (SIGTERM). Throws IoError if it cannot be started.
+/// dies meanwhile, the program is asked to end (SIGTERM). Throws IoError if it cannot be started,
+/// and Interrupted, once the program is gone, if a train::InterruptionWatch has seen a signal.
 [[nodiscard]] ChildResult run_child(const std::vector<std::string>& command);
 
 /// Returns the last line that is not empty: where programs say why they ended.

@@ -30,6 +30,10 @@ std::string number_or_dash(const Json& value, const char* format) {
   return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "-";
 }
 
+std::string size_text(const Json& bytes) {
+  return bytes.is_number() ? to_string(Bytes{bytes.get<std::int64_t>()}) : "-";
+}
+
 std::string figures_text(const Json& runs) {
   Table table({"run",
                "strategy",
@@ -58,8 +62,8 @@ std::string figures_text(const Json& runs) {
                number_or_dash(1000 * run["step_seconds"]["median"].get<double>(), "{:.1f}"),
                number_or_dash(1000 * run["step_seconds"]["p95"].get<double>(), "{:.1f}"),
                number_or_dash(mfu, "{:.1f} %"),
-               to_string(Bytes{static_cast<std::int64_t>(run["peak_allocated"].get<double>())}),
-               to_string(Bytes{static_cast<std::int64_t>(run["peak_resident"].get<double>())}),
+               size_text(run["peak_allocated"]),
+               size_text(run["peak_resident"]),
                number_or_dash(run["last_loss"], "{:.4f}"),
                run["finished"].get<bool>() ? "" : "not ended"});
   }
@@ -92,8 +96,30 @@ std::string plots_text(const Json& runs, const char* key, const char* format) {
   return text;
 }
 
+/// Says which runs' options are not known; empty where all are.
+std::string unknown_options(const Json& runs) {
+  std::string names;
+  for (const Json& run : runs) {
+    if (run["has_options"].get<bool>()) continue;
+    names += (names.empty() ? "" : ", ") + run["name"].get<std::string>();
+  }
+  return names.empty() ? "" : fmt::format("no config.toml, so options unknown: {}", names);
+}
+
+/// What can be said of options where no two differ.
+std::string no_difference(const Json& runs) {
+  const auto known =
+      std::ranges::count_if(runs, [](const Json& run) { return run["has_options"].get<bool>(); });
+  return known < 2 ? "there are no two configurations to compare"
+                   : "the configurations are the same";
+}
+
 std::string options_text(const Json& comparison) {
-  if (comparison["options"].empty()) return "\nthe configurations are the same\n";
+  const std::string unknown = unknown_options(comparison["runs"]);
+  const std::string note = unknown.empty() ? "" : escaped(unknown) + "\n";
+  if (comparison["options"].empty()) {
+    return fmt::format("\n{}\n{}", no_difference(comparison["runs"]), note);
+  }
   std::vector<std::string> header{"option"};
   for (const Json& run : comparison["runs"]) {
     header.push_back(escaped(run["name"].get<std::string>()));
@@ -101,10 +127,12 @@ std::string options_text(const Json& comparison) {
   Table table(header);
   for (const Json& row : comparison["options"]) {
     std::vector<std::string> cells{row["option"]};
-    for (const Json& value : row["values"]) cells.push_back(escaped(value.get<std::string>()));
+    for (const Json& value : row["values"]) {
+      cells.push_back(value.is_null() ? "-" : escaped(value.get<std::string>()));
+    }
     table.add(cells);
   }
-  return "\nwhat the configurations differ in\n" + table.str();
+  return "\nwhat the configurations differ in\n" + table.str() + note;
 }
 
 Json curve_chart(const Json& runs, const char* key, const LineChart& text) {
@@ -165,7 +193,11 @@ Json options_table(const Json& comparison) {
     for (const Json& value : each["values"]) row.push_back(value);
     rows.push_back(row);
   }
-  return table({.title = "What the configurations differ in"}, columns, rows);
+  const Json& runs = comparison["runs"];
+  std::string note = rows.empty() ? no_difference(runs) : "";
+  const std::string unknown = unknown_options(runs);
+  if (!unknown.empty()) note += (note.empty() ? "" : "; ") + unknown;
+  return table({.title = "What the configurations differ in", .note = note}, columns, rows);
 }
 
 }  // namespace

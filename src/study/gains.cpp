@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "train/model_source.h"
 
 namespace sheaf::study {
@@ -16,18 +18,30 @@ void take_plain_attention(train::RunOptions& run) {
   if (train::shape_of(run).family == models::Family::gpt2) run.model.attention_dropout = kRare;
 }
 
+/// Has layers computed operator by operator. Returns false for runs in which that changes nothing:
+/// the model has no such layers, or they are set so already.
+bool take_plain_layers(train::RunOptions& run) {
+  if (!train::shape_of(run).is_language_model()) return false;
+  return std::exchange(run.model.fused, nn::Fused::none()) != nn::Fused::none();
+}
+
 }  // namespace
 
 std::vector<GainStep> gain_steps(const train::RunOptions& run, int ranks, std::int64_t batch) {
   train::RunOptions now = run;
   now.batch = {.global = ranks, .micro = 1};
   take_plain_attention(now);
+  const bool can_fuse = take_plain_layers(now);
+  // The limit says where the sweep ends; what nothing has been done for yet may need more.
+  now.memory.limit = {};
   now.shard.overlap = false;
   now.shard.prefetch = false;
   std::vector<GainStep> steps;
-  steps.push_back({.name = "start",
-                   .meaning = "micro-batch 1, plain attention, exchanges by themselves",
-                   .options = now});
+  steps.push_back(
+      {.name = "start",
+       .meaning = can_fuse ? "micro-batch 1, plain attention and layers, exchanges by themselves"
+                           : "micro-batch 1, plain attention, exchanges by themselves",
+       .options = now});
   now.batch = {.global = batch * ranks, .micro = batch};
   steps.push_back(
       {.name = "batch", .meaning = fmt::format("micro-batch {}", batch), .options = now});
@@ -36,6 +50,12 @@ std::vector<GainStep> gain_steps(const train::RunOptions& run, int ranks, std::i
   steps.push_back({.name = "attention kernel",
                    .meaning = "fused attention, no table of weights",
                    .options = now});
+  if (can_fuse) {
+    now.model.fused = run.model.fused;
+    steps.push_back({.name = "fused layers",
+                     .meaning = "several operators in one pass over memory",
+                     .options = now});
+  }
   if (ranks > 1) {
     now.shard.overlap = true;
     now.shard.prefetch = run.shard.prefetch;

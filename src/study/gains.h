@@ -15,8 +15,8 @@ struct GainStep {
 };
 
 /// Returns the runs that show what each choice adds: from one sample at a time with plain attention
-/// and exchanges by themselves to the run as configured, and then more passes per step. `batch` is
-/// the micro-batch to come to.
+/// and layers and exchanges by themselves to the run as configured, and then more passes per step.
+/// `batch` is the micro-batch to come to.
 [[nodiscard]] std::vector<GainStep> gain_steps(const train::RunOptions& run,
                                                int ranks,
                                                std::int64_t batch);

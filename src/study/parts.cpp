@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sheaf/base/error.h"
 #include "study/files.h"
 
@@ -24,6 +26,7 @@ Parts::Parts(fs::path folder, const std::string& key) : folder_(std::move(folder
 /// What failed is tried again next time; lack of memory is a result.
 bool Parts::has_failed(const Json& made) {
   if (made.is_null()) return true;
+  if (made.is_array()) return std::ranges::any_of(made, has_failed);
   if (!made.is_object()) return false;
   return made.contains("ending") ? made["ending"] == "failed" : made.contains("reason");
 }

@@ -170,6 +170,8 @@ Json row_of(const TrialResult& result, const train::RunOptions& options, int ran
   row["items"] = result.run.start["items"];
   row["items_per_second"] = end["items_per_second"];
   row["mfu"] = end["mfu"];
+  const Json& start = result.run.start;
+  row["peak_flops"] = start.value("peak_flops_per_device", 0.0) * start.value("devices", 1.0);
   row["counted_steps"] = end["counted_steps"];
   row["run_seconds"] = end["elapsed_seconds"];
   row["step_seconds"] = {{"median", quantile(seconds, 0.5)}, {"p95", quantile(seconds, 0.95)}};

@@ -13,6 +13,8 @@
 #include "study/files.h"
 #include "study/gains.h"
 #include "study/parts.h"
+#include "study/peak.h"
+#include "study/peer/pytorch.h"
 #include "study/strategies.h"
 #include "study/sweep.h"
 #include "study/timeline.h"
@@ -30,6 +32,10 @@ std::string key_of(StudySection study, train::RunOptions run) {
   // Where the study lies does not matter, and how its report is called neither.
   study.title = "";
   study.projection = {};
+  // Another part, which changes none of the others.
+  study.against = Against::nobody;
+  study.python = "";
+  run.log.dir = "";
   const std::string text =
       write_toml(fields_of(study)) + write_toml(fields_of(run)) + std::string(version());
   return fmt::format("{:016x}\n", checksum_of(text));
@@ -58,8 +64,10 @@ class Study {
     all["differences"] = differences(all["profiles"]);
     all["sweep"] = sweep();
     all["gains"] = study_.gains ? gains(all["sweep"]) : Json::array();
+    all["pytorch"] = peers(all);
     all["projection"] = projection();
     all["start"] = read_run(runs() / "one_rank").start;
+    share_peak(all);
     return all;
   }
 
@@ -161,6 +169,7 @@ class Study {
     options.run.shard.stage = "ddp";
     options.run.mesh = {};
     options.run.fault = {};
+    options.run.memory.limit = sweep_limit(run_, options.ranks);
     return part("sweep", [&] {
       return run_sweep(options, [&](std::int64_t batch) {
         return part(fmt::format("micro-batch {}", batch),
@@ -194,6 +203,16 @@ class Study {
     return row;
   }
 
+  Json peers(const Json& all) const {
+    if (study_.against == Against::nobody) return Json::array();
+    const BenchOptions options{.run = run_,
+                               .strategies = study_.strategies,
+                               .ranks = study_.ranks,
+                               .steps = study_.steps,
+                               .python = study_.python};
+    return part("pytorch", [&] { return run_peers(options, all, folder_, progress_); });
+  }
+
   /// What a rank would hold with other numbers of devices, each with the batch it has now.
   [[nodiscard]] Json projection() const {
     Json rows = Json::array();
@@ -225,6 +244,7 @@ Json run_study(const StudySection& study,
                const fs::path& folder,
                const Progress& progress) {
   train::check_options(only_steps(run, study.steps), study.ranks);
+  if (study.against == Against::pytorch) check_peer(run, study.ranks);
   return Study(study, run, folder, progress).run();
 }
 

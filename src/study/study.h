@@ -21,6 +21,8 @@ struct StudySection {
   std::int64_t sweep_steps = 6;
   std::int64_t profiled_steps = 3;
   bool gains = true;
+  Against against = Against::nobody;
+  std::string python = "python3";
   std::vector<std::int64_t> projection = {4, 8};
 };
 
@@ -34,6 +36,8 @@ void describe(Fields& field, StudySection& study) {
   field("sweep_steps", study.sweep_steps, "steps of each run of the sweep", at_least(3));
   field("profiled_steps", study.profiled_steps, "steps that are traced", between(1, 100));
   field("gains", study.gains, "measure what each optimisation adds");
+  field("against", study.against, "run these strategies of PyTorch's, too");
+  field("python", study.python, "Python with torch, for against = \"pytorch\"");
   field("projection", study.projection, "numbers of devices to project to", between(2, 1 << 20));
 }
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
+#include "base/memory_room.h"
 #include "sheaf/base/error.h"
 #include "study/strategies.h"
 
@@ -17,17 +16,6 @@ constexpr double kNearTheTop = 0.95;
 // Part of the free memory that tensors may take: the rest is for programs, libraries and the
 // system.
 constexpr double kUsablePart = 0.9;
-
-Bytes free_memory() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string key;
-    std::int64_t count = 0;
-    if (words >> key >> count && key == "MemAvailable:") return kibibytes(count);
-  }
-  throw IoError("/proc/meminfo does not say how much memory is free: give --memory.limit");
-}
 
 }  // namespace
 
@@ -81,7 +69,6 @@ Json measure_batch(const SweepOptions& options,
                   .ranks = options.ranks,
                   .steps = options.steps};
   run.options.batch = {.global = batch * options.ranks, .micro = batch};
-  run.options.memory.limit = sweep_limit(options.run, options.ranks);
   Trial trial{
       .name = fmt::format("batch_{}", batch), .options = options_for(run), .ranks = options.ranks};
   trial.options.train.compare_weights = false;
@@ -110,7 +97,7 @@ Json run_sweep(const SweepOptions& options, const RunBatch& run_batch) {
   const int knee = knee_of(rows);
   return {{"ranks", options.ranks},
           {"strategy", options.run.shard.stage},
-          {"limit", sweep_limit(options.run, options.ranks).count},
+          {"limit", options.run.memory.limit.count},
           {"largest", largest},
           {"ended_by_memory",
            std::ranges::any_of(rows, [](const Json& row) { return row["ending"] != "finished"; })},

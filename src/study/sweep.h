@@ -10,6 +10,7 @@
 namespace sheaf::study {
 
 struct SweepOptions {
+  /// Its memory.limit is what each rank may take: see sweep_limit().
   train::RunOptions run;
   int ranks = 1;
   std::int64_t steps = 6;
@@ -33,7 +34,7 @@ enum class Fit { fits, too_large };
 [[nodiscard]] int knee_of(const Json& rows);
 
 /// Returns what one rank may take where the options do not say: on the CPU its share of nine tenths
-/// of what the system has free; no limit for GPUs, which end by themselves.
+/// of what the system, or the control group, has free; no limit for GPUs, which end by themselves.
 [[nodiscard]] Bytes sweep_limit(const train::RunOptions& run, int ranks);
 
 /// Trains with one micro-batch after the other, each in processes of its own, and returns what

@@ -5,7 +5,7 @@
 namespace sheaf::study {
 namespace {
 
-constexpr std::size_t kMostMoments = 160;
+constexpr std::size_t kMostMoments = 240;
 
 double total(const Json& moment) {
   double sum = 0;

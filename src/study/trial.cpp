@@ -112,7 +112,7 @@ TrialResult run_trial(const Trial& trial, const fs::path& folder) {
 Json measure_memory(const Trial& trial, const fs::path& folder) {
   const fs::path own = fresh_folder(trial, folder);
   auto command = command_for("memory", trial, own);
-  command.emplace_back("--json");
+  command.insert(command.end(), {"--json", "--step=5", "--steps=3"});
   if (trial.options.comm.device == comm::DeviceKind::cuda) {
     command.push_back("--snapshot=" + (own / "snapshot.pickle").string());
   }

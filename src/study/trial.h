@@ -39,8 +39,8 @@ struct TrialResult {
 /// earlier try has left there is removed.
 [[nodiscard]] TrialResult run_trial(const Trial& trial, const std::filesystem::path& folder);
 
-/// Runs `sheaf memory` in the same way and returns its report; null if it did not finish. With CUDA
-/// the allocator's history goes to snapshot.pickle in the folder.
+/// Runs `sheaf memory` in the same way, for three steps, and returns its report; null if it did not
+/// finish. With CUDA the allocator's history goes to snapshot.pickle in the folder.
 [[nodiscard]] Json measure_memory(const Trial& trial, const std::filesystem::path& folder);
 
 }  // namespace sheaf::study

@@ -69,6 +69,26 @@ TEST(MemoryCommand, LeavesCheckpointsAndTracesAlone) {
   EXPECT_THAT(folder.names(), ::testing::IsEmpty());
 }
 
+TEST(MemoryCommand, MeasuresSeveralSteps) {
+  const CommandResult one = memory({"--step=3", "--json"});
+  const CommandResult three = memory({"--step=3", "--steps=3", "--json"});
+  ASSERT_EQ(one.exit_code, 0) << describe(one);
+  ASSERT_EQ(three.exit_code, 0) << describe(three);
+  const json last = json::parse(one.out)["measured"];
+  const json all = json::parse(three.out)["measured"];
+  EXPECT_EQ(json::parse(three.out)["steps"], 3);
+  EXPECT_EQ(all["timeline"].size(), 3 * last["timeline"].size());
+  // Before the first step the optimizer has no states yet.
+  EXPECT_EQ(all["resting"]["optimizer"], 0);
+  EXPECT_GT(last["resting"]["optimizer"], 0);
+}
+
+TEST(MemoryCommand, RefusesMoreStepsThanThereAre) {
+  const CommandResult result = memory({"--step=2", "--steps=3"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("at most --step"));
+}
+
 TEST(MemoryCommand, RefusesASnapshotOfTheCpu) {
   const CommandResult result = memory({"--snapshot=x.pickle"});
   EXPECT_EQ(result.exit_code, 2);

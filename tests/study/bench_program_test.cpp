@@ -88,6 +88,13 @@ TEST(BenchProgram, RefusesAComparisonThatWouldNotBeOne) {
   EXPECT_THAT(result.err, HasSubstr("fp32"));
 }
 
+TEST(BenchProgram, RefusesBatchesThatPyTorchWouldWeighOtherwise) {
+  const CommandResult result = run_sheaf({"bench", "--ranks=5", "--against=pytorch"},
+                                         {"--batch.uneven=true", "--strategies=ddp"});
+  EXPECT_EQ(result.exit_code, 2) << describe(result);
+  EXPECT_THAT(result.err, HasSubstr("batch.global must be a multiple of 5, got 12"));
+}
+
 TEST(SweepProgram, EndsWhereMemoryDoes) {
   const CommandResult result = run_sheaf({"sweep", "--steps=3"}, {"--memory.limit=2MiB", "--json"});
   ASSERT_EQ(result.exit_code, 0) << describe(result);

@@ -4,6 +4,7 @@ usage: report_in_browser.py SHEAF [FOLDER]     FOLDER keeps the study and the sc
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,27 +34,51 @@ size = 4000
 [batch]
 global = 4
 """
-# What the published studies have: all of these must be in ours.
-TITLES = [
-    "Sharding comparison",
-    "Micro-batch to the limit",
-    "Time, speed-up and throughput",
-    "Idle, compute and non-compute time",
-    "Additional overhead against one device",
-    "Overlap and exposed communication",
-    "From one rank to ddp",
-    "From ddp to zero3",
-    "From ddp to zero2",
-    "Communication pattern",
-    "Projected (not measured)",
-    "Memory against communication",
-    "Memory at the peak, by purpose",
-    "Memory within one step, one rank",
-    "Cumulative",
-    "Throughput against micro-batch",
-    "Healthy-run thresholds",
-    "Exact commands",
-]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def published(report):
+    """What published studies show, by the table in docs/study.md: titles and keys; those that need a GPU or PyTorch
+    only where the study had them."""
+    data = report["data"]
+    absent = ["(CUDA)"] if data["settings"]["device"] == "cpu" else []
+    absent += [] if data["pytorch"] else ["(PyTorch)"]
+    text = (ROOT / "docs/study.md").read_text()
+    table = text.split("\n| published |", 1)[1].split("\n\n", 1)[0]
+    for line in table.splitlines()[2:]:
+        what, titles, keys = line.strip("|").split(" | ")
+        if not any(word in what for word in absent):
+            yield what.strip(), [title.strip() for title in titles.split(";")], re.findall(r"`([^`]+)`", keys)
+
+
+def values_at(node, path):
+    """All that a key such as strategies[].memory.peak leads to."""
+    nodes = [node]
+    for name in path.replace("[]", ".[]").split("."):
+        if name == "[]":
+            nodes = [each for node in nodes for each in (node.values() if isinstance(node, dict) else node)]
+        else:
+            nodes = [node[name] for node in nodes if isinstance(node, dict) and name in node]
+    return [node for node in nodes if node is not None]
+
+
+def check_published(report):
+    shown = {title for section in report["sections"] for block in section["blocks"] for title in titles_in(block)}
+    rows = list(published(report))
+    assert len(rows) >= 18, "the table in docs/study.md was not found"
+    for what, titles, keys in rows:
+        assert titles and keys, what
+        for title in titles:
+            assert title in shown, f"{what}: the report has no '{title}'"
+        for key in keys:
+            assert values_at(report["data"], key), f"{what}: report.json has nothing at {key}"
+    return [title for _, titles, _ in rows for title in titles]
+
+
+def titles_in(block):
+    if block["kind"] == "pair":
+        return [title for each in block["blocks"] for title in titles_in(each)]
+    return [block.get("title", "")]
 
 
 def shown_numbers(report):
@@ -65,9 +90,9 @@ def shown_numbers(report):
                 yield from (value for value in row if isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
-def check_page(page, name):
+def check_page(page, name, wanted):
     titles = page.evaluate("Array.from(document.querySelectorAll('h3')).map((e) => e.textContent)")
-    missing = [title for title in TITLES if title not in titles]
+    missing = [title for title in wanted if title not in titles]
     assert not missing, f"{name}: no {missing}"
     assert page.evaluate(ALL_DRAWN) == [], f"{name}: charts that are blank: {page.evaluate(ALL_DRAWN)}"
     assert page.evaluate("document.querySelectorAll('canvas').length") >= 10, name
@@ -88,12 +113,13 @@ def main():
         subprocess.run([sheaf, "study", str(config), "--out", str(folder / "study")], check=True)
         report = json.loads((folder / "study/report.json").read_text())
         assert sum(1 for _ in shown_numbers(report)) > 100
+        wanted = check_published(report)
         url = (folder / "study/report.html").resolve().as_uri()
         for width, height, device in ((390, 844, "phone"), (1280, 900, "desktop")):
             for dark in (False, True):
                 name = f"{device}_{'dark' if dark else 'light'}"
                 page = browser.open(url, width, height, dark)
-                check_page(page, name)
+                check_page(page, name, wanted)
                 background = page.evaluate("getComputedStyle(document.body).backgroundColor")
                 assert (background == "rgb(16, 20, 27)") == dark, f"{name}: {background}"
                 page.screenshot(str(folder / f"{name}.png"))

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "study/report/blocks.h"
+#include "study/report/sections.h"
 
 namespace sheaf::study {
 namespace {
@@ -36,6 +37,22 @@ TEST(ReportMarkdown, WritesNumbersWithTheirUnits) {
 
 TEST(ReportMarkdown, KeepsBarsInsideCells) {
   EXPECT_THAT(report_markdown(small_report("a|b")), HasSubstr("a\\|b"));
+}
+
+TEST(GainsSection, SaysWhichRunFailedAndWhy) {
+  const Json data = Json::parse(R"({"start": {"items": "tokens"}, "gains": [
+    {"name": "start", "meaning": "m", "items_per_second": 50.0, "mfu": 0.2,
+     "memory": {"measured": 1048576}},
+    {"name": "batch", "meaning": "m", "ending": "failed", "reason": "no room on the disk"},
+    {"name": "overlap", "meaning": "m", "items_per_second": 100.0, "mfu": 0.45,
+     "memory": {"measured": 1048576}}]})");
+  const Json rows = gains_section(data)["blocks"][1]["rows"];
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_THAT(rows[1][1].get<std::string>(), HasSubstr("failed: no room on the disk"));
+  EXPECT_TRUE(rows[1][2].is_null());
+  // What follows stands beside the last run that finished.
+  EXPECT_EQ(rows[2][3], 100.0);
+  EXPECT_EQ(rows[2][6], "very good");
 }
 
 TEST(ReportHtml, CarriesAllThatItNeeds) {

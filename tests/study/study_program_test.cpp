@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -52,7 +53,9 @@ class StudyProgram : public ::testing::Test {
   StudyProgram() { std::ofstream(config_) << kConfig; }
 
   [[nodiscard]] std::vector<std::string> command() const {
-    return {SHEAF_PROGRAM, "study", config_, "--out", out_};
+    std::vector<std::string> words{SHEAF_PROGRAM, "study", config_, "--out", out_};
+    words.insert(words.end(), more_.begin(), more_.end());
+    return words;
   }
   /// When each finished part was written.
   [[nodiscard]] std::map<std::string, fs::file_time_type> parts() const {
@@ -93,6 +96,7 @@ class StudyProgram : public ::testing::Test {
   TemporaryFolder folder_;
   std::string config_ = folder_.path("study.toml");
   std::string out_ = folder_.path("out");
+  std::vector<std::string> more_;
 };
 
 TEST_F(StudyProgram, GoesOnAfterKillsAndRepeatsNothing) {
@@ -113,6 +117,37 @@ TEST_F(StudyProgram, GoesOnAfterKillsAndRepeatsNothing) {
   fs::remove(out_ + "/report.json");
   ASSERT_EQ(run_command(command()).exit_code, 0);
   EXPECT_EQ(text_of("report.json"), report);
+}
+
+TEST_F(StudyProgram, GoesOnInAnotherPlace) {
+  kill_after(1);
+  const auto before = parts();
+  const std::string moved = folder_.path("moved");
+  fs::rename(out_, moved);
+  out_ = moved;
+  more_ = {"--log.dir=" + folder_.path("log")};
+  kill_after(before.size() + 1);
+  for (const auto& [name, time] : before) EXPECT_EQ(parts().at(name), time) << name;
+  EXPECT_GT(parts().size(), before.size());
+}
+
+TEST_F(StudyProgram, HasPyTorchsStrategiesBesideOurs) {
+  if (!fs::exists(SHEAF_PYTHON)) GTEST_SKIP() << "no Python with torch here";
+  more_ = {"--study.against=pytorch",
+           "--study.python=" SHEAF_PYTHON,
+           "--model.dropout=0",
+           "--model.attention_dropout=0"};
+  const CommandResult result = run_command(command(), Seconds(280));
+  ASSERT_EQ(result.exit_code, 0) << describe(result);
+  const auto report = nlohmann::json::parse(text_of("report.json"));
+  const auto& peers = report["data"]["pytorch"];
+  ASSERT_EQ(peers.size(), 4);
+  for (const auto& peer : peers) {
+    EXPECT_EQ(peer["loss_agrees"], true) << peer;
+    EXPECT_EQ(peer["weights_in_sync"], true) << peer;
+  }
+  EXPECT_EQ(peers[0]["sheaf"]["strategy"], "ddp");
+  EXPECT_THAT(text_of("report.md"), HasSubstr("### PyTorch and sheaf"));
 }
 
 TEST_F(StudyProgram, DoesNotMixStudies) {

@@ -26,6 +26,7 @@ const sheaf = (() => {
 
   function cell(value, column, first) {
     const classes = [column.words ? "words" : "", first ? "strong" : ""];
+    if (typeof value === "string" && value.length > 40) classes.push("long");
     if (value === true) classes.push("yes");
     if (value === false) classes.push("no");
     return make("td", { class: classes.join(" ").trim() }, shown(value, column.digits));
@@ -72,8 +73,14 @@ const sheaf = (() => {
     title: { display: Boolean(own.title), text: own.title, color: color("--soft") },
     grid: { color: color("--line") },
     border: { color: color("--line") },
-    ticks: { color: color("--soft"), maxRotation: 40, autoSkipPadding: 8, precision: own.whole ? 0 : undefined },
+    ticks: { color: color("--soft"), maxRotation: 60, autoSkip: own.type !== "category", autoSkipPadding: 8, precision: own.whole ? 0 : undefined },
   });
+
+  // Long names of bars on several lines, so that there is room for the bars.
+  const wrapped = (label) => label.length <= 18 ? label : label.split(" ").reduce((lines, word) => {
+    const last = lines.length - 1;
+    return `${lines[last]} ${word}`.length <= 18 ? [...lines.slice(0, last), `${lines[last]} ${word}`.trim()] : [...lines, word];
+  }, [""]).filter((line) => line !== "");
 
   function configuration(block) {
     const flat = block.horizontal === true;
@@ -86,7 +93,7 @@ const sheaf = (() => {
     };
     return {
       type: block.type === "bar" ? "bar" : block.type === "scatter" ? "scatter" : "line",
-      data: { labels: block.labels, datasets: block.series.map((series, i) => dataset(series, i, block)) },
+      data: { labels: block.labels?.map(wrapped), datasets: block.series.map((series, i) => dataset(series, i, block)) },
       options: {
         animation: false,
         responsive: true,

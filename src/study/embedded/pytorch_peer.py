@@ -1,4 +1,4 @@
-"""One rank of the PyTorch side of `sheaf bench --against pytorch`, started by torchrun.
+"""One rank of the PyTorch side of `sheaf bench --against pytorch`, started by torchrun; bench/training takes its model.
 
 The weights, the batches and the optimizer's settings are those of sheaf's own runs, from the files that
 settings.json names. The strategies are the ones that PyTorch itself has: DistributedDataParallel,
@@ -108,8 +108,10 @@ def with_strategy(model, strategy, settings):
         "lr": settings["learning_rates"][0],
         "betas": (settings["beta1"], settings["beta2"]),
         "eps": settings["epsilon"],
-        "fused": True,
+        "fused": settings.get("fused", True),
     }
+    if strategy == "alone":
+        return model, torch.optim.AdamW(groups(), **how)
     if strategy in ("ddp", "zero1"):
         model = DistributedDataParallel(model, gradient_as_bucket_view=True)
         if strategy == "ddp":

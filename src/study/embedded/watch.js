@@ -119,7 +119,7 @@
   async function poll() {
     let pause = 1000;
     try {
-      const answer = await (await fetch(`/metrics?since=${state.next}`)).json();
+      const answer = await (await fetch(`/metrics?since=${state.next}&run=${state.run}`)).json();
       const more = answer.lines.length > 0;
       take(answer);
       if (more && answer.lines.length >= 2000) pause = 0;

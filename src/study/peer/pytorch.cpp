@@ -87,7 +87,7 @@ Json run_peer(const Peer& peer, const BenchOptions& options, const fs::path& fol
 
 }  // namespace
 
-void check_peer(const train::RunOptions& options) {
+void check_peer(const train::RunOptions& options, int ranks) {
   if (train::shape_of(options).family != models::Family::gpt2) refuse("GPT-2 models only");
   const models::Shape shape = train::shape_of(options);
   if (shape.dropout > 0 || shape.attention_dropout > 0) {
@@ -95,6 +95,16 @@ void check_peer(const train::RunOptions& options) {
   }
   if (options.precision.compute != train::Compute::fp32) refuse("runs in fp32 only");
   if (options.optimizer.kind != train::OptimizerKind::adamw) refuse("AdamW only");
+  // PyTorch's strategies average over ranks and passes, which is the mean over samples only then.
+  const std::int64_t global = options.batch.global;
+  const std::int64_t pass = std::max<std::int64_t>(1, options.batch.micro) * ranks;
+  if (global % pass != 0) {
+    refuse(
+        fmt::format("batches that all ranks and passes share evenly: batch.global must be a "
+                    "multiple of {}, got {}",
+                    pass,
+                    global));
+  }
 }
 
 Json run_peers(const BenchOptions& options,
@@ -111,6 +121,7 @@ Json run_peers(const BenchOptions& options,
     progress(fmt::format("PyTorch {}", peer.name));
     const Json result = run_peer(peer, options, own);
     Json row = {{"name", peer.name}, {"command", result["command"]}, {"problems", Json::array()}};
+    row["ending"] = result.contains("seconds") ? "finished" : "failed";
     if (result.contains("seconds")) {
       add_figures(row, result, bench, items);
       row["sheaf"] = partner_of(peer, bench, row["items_per_second"]);

@@ -7,8 +7,8 @@
 
 namespace sheaf::study {
 
-/// Throws UsageError for runs that PyTorch's side cannot do in the same way.
-void check_peer(const train::RunOptions& options);
+/// Throws UsageError for runs that PyTorch's side cannot do in the same way on so many ranks.
+void check_peer(const train::RunOptions& options, int ranks);
 
 /// Runs PyTorch's own strategies with the weights, the batches and the optimizer of `bench`, and
 /// returns a row for each; a row that has one beside it in `bench` has that under `sheaf`.

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "study/report/blocks.h"
+#include "study/report/mfu_band.h"
 #include "study/report/sections.h"
 #include "train/figures.h"
 
@@ -12,6 +14,10 @@ namespace {
 
 // Strategies this near to the fastest count as equally fast: runs differ by as much.
 constexpr double kEquallyFast = 0.97;
+// From which ratio of the 95th percentile to the median a run counts as disturbed.
+constexpr double kDisturbed = 2;
+// How much faster than one rank each of several may be: caches grow with them.
+constexpr double kTooFast = 1.5;
 
 Json check(const Json& ok, const std::string& text) { return {{"ok", ok}, {"text", text}}; }
 
@@ -35,11 +41,13 @@ Json backend_check(const Json& data) {
 }
 
 Json seed_check(const Json& data) {
-  const double expected = data["baseline"]["first_loss"];
-  bool same = true;
+  const Json& expected = data["baseline"]["first_loss"];
+  bool same = expected.is_number();
   for (const Json& row : data["strategies"]) {
     if (!finished(row)) continue;
-    same = same && std::abs(row["first_loss"].get<double>() - expected) <= 1e-4 * expected;
+    const Json& loss = row["first_loss"];
+    same = same && loss.is_number() &&
+           std::abs(loss.get<double>() - expected.get<double>()) <= 1e-4 * expected.get<double>();
   }
   return check(same,
                fmt::format("same seed ({}), weights and samples: first losses {}",
@@ -47,15 +55,20 @@ Json seed_check(const Json& data) {
                            same ? "agree" : "DIFFER"));
 }
 
-Json problem_checks(const Json& data) {
-  Json items = Json::array();
-  for (const Json& row : data["strategies"]) {
+void add_problems(Json& items, const Json& rows, const char* name) {
+  for (const Json& row : rows) {
     for (const Json& problem : row["problems"]) {
       items.push_back(check(
-          false,
-          fmt::format("{}: {}", row["strategy"].get<std::string>(), problem.get<std::string>())));
+          false, fmt::format("{}: {}", row[name].get<std::string>(), problem.get<std::string>())));
     }
   }
+}
+
+Json problem_checks(const Json& data) {
+  Json items = Json::array();
+  add_problems(items, data["strategies"], "strategy");
+  add_problems(items, data["gains"], "name");
+  add_problems(items, data["pytorch"], "name");
   if (items.empty()) {
     items.push_back(check(true, "weights are the same on all ranks, and losses those of one rank"));
   }
@@ -73,6 +86,46 @@ Json accumulation_check(const Json& data) {
                fmt::format("{} passes per step, gradients exchanged {}",
                            passes,
                            keeps ? "once" : "after each (shard.no_sync = \"reduce\")"));
+}
+
+/// Runs in which something else took the processor: some steps took much longer than most, or
+/// several ranks were faster than so many can be, so that the one rank alone was too slow.
+std::vector<std::string> disturbed_runs(const Json& data) {
+  std::vector<std::string> names;
+  const auto look_at = [&](const Json& row, bool too_slow) {
+    if (!finished(row)) return;
+    const Json& seconds = row["step_seconds"];
+    if (too_slow || seconds["p95"].get<double>() > kDisturbed * seconds["median"].get<double>()) {
+      names.push_back(row["strategy"]);
+    }
+  };
+  const double most = kTooFast * data["settings"]["ranks"].get<double>();
+  look_at(data["baseline"], std::ranges::any_of(data["strategies"], [&](const Json& row) {
+            return row.value("speed_up", 0.0) > most;
+          }));
+  for (const Json& row : data["strategies"]) look_at(row, false);
+  return names;
+}
+
+Json quiet_check(const Json& data) {
+  const auto names = disturbed_runs(data);
+  if (names.empty()) {
+    return check(true, "the machine was quiet: steps of a run took about the same time");
+  }
+  return check(false,
+               fmt::format("the machine was busy during the run of {}: do not trust speeds, and "
+                           "make the study again in a quiet moment, with another --out",
+                           fmt::join(names, ", ")));
+}
+
+Json mfu_check(const Json& best) {
+  const Json mfu = best.is_object() ? best["mfu"] : Json();
+  if (!mfu.is_number()) return check(nullptr, "MFU: the peak speed of these devices is not known");
+  return check(mfu.get<double>() >= 0.3,
+               fmt::format("MFU of {} {:.1f} %: {}",
+                           best["strategy"].get<std::string>(),
+                           100 * mfu.get<double>(),
+                           mfu_band(mfu).get<std::string>()));
 }
 
 Json verdict_rows(const Json& data) {
@@ -100,6 +153,7 @@ Json commands(const Json& data) {
   for (const auto& [name, report] : data["memory"].items()) add(report);
   for (const Json& row : data["sweep"]["rows"]) add(row);
   for (const Json& row : data["gains"]) add(row);
+  for (const Json& row : data["pytorch"]) add(row);
   return {{"kind", "code"}, {"title", "Exact commands"}, {"lines", texts}};
 }
 
@@ -151,6 +205,8 @@ Json checks_section(const Json& data) {
                         data["settings"]["unit_per_block"].get<bool>()
                             ? "zero3 gathers one block at a time"
                             : "zero3's units follow shard.min_parameters, not the blocks"));
+  items.push_back(mfu_check(choose(data).row));
+  items.push_back(quiet_check(data));
   items.push_back(check(all_have(data["profiles"], "ranks"), "every strategy was profiled"));
   items.push_back(check(all_have(data["memory"], "measured"), "memory was measured by purpose"));
   return section(

@@ -57,6 +57,7 @@ Json make_report(const std::string& title, const Json& data) {
                                time_section(data),
                                exchange_section(data),
                                memory_section(data),
+                               peaks_section(data),
                                operators_section(data)});
   if (!data["gains"].empty()) sections.push_back(gains_section(data));
   sections.push_back(projection_section(data));

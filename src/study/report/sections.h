@@ -15,12 +15,16 @@ namespace sheaf::study {
 [[nodiscard]] Json exchange_section(const Json& data);
 /// Bytes by purpose, predicted and measured, and over a step.
 [[nodiscard]] Json memory_section(const Json& data);
+/// Of that section what a GPU's allocator did: tables and charts, none on CPUs.
+[[nodiscard]] Json allocator_blocks(const Json& memory);
 /// Operators that strategies add, drop and change.
 [[nodiscard]] Json operators_section(const Json& data);
 /// What each optimisation adds.
 [[nodiscard]] Json gains_section(const Json& data);
 /// What each strategy cuts and exchanges.
 [[nodiscard]] Json guide_section(const Json& data);
+/// What was held at most, ours and PyTorch's, and whether weights and losses are right.
+[[nodiscard]] Json peaks_section(const Json& data);
 /// More devices than there were.
 [[nodiscard]] Json projection_section(const Json& data);
 /// What a healthy run does, and what this one did.

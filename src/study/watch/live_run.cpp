@@ -13,6 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostLines = 2000;
+// A line of a step has times in it, which no other run has to the last digit.
+constexpr std::size_t kRemembered = 512;
 constexpr std::uintmax_t kLargestRankFile = 64 * 1024;
 constexpr int kMostRanks = 4096;
 
@@ -53,24 +55,40 @@ void LiveRun::take_line(const std::string& text) {
   if (line.is_object() && line.contains("event")) lines_.push_back(shortened(line));
 }
 
+void LiveRun::begin_anew() {
+  ++run_;
+  read_ = 0;
+  last_read_.clear();
+  open_line_.clear();
+  lines_.clear();
+}
+
+/// Returns what the file has after what was read; nothing if the bytes before that are not the ones
+/// that were read: another file has taken its place.
+std::optional<std::string> LiveRun::rest_of(const fs::path& path) const {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(read_ - last_read_.size()));
+  std::ostringstream rest;
+  rest << file.rdbuf();
+  std::string text = rest.str();
+  if (!text.starts_with(last_read_)) return std::nullopt;
+  return text.substr(last_read_.size());
+}
+
 void LiveRun::read_more() {
   const fs::path path = folder_ / "metrics.jsonl";
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error) return;
-  if (size < read_) {
-    ++run_;
-    read_ = 0;
-    open_line_.clear();
-    lines_.clear();
+  if (!fs::exists(path, error)) return;
+  auto text = rest_of(path);
+  if (!text) {
+    begin_anew();
+    text = rest_of(path);
   }
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(read_));
-  std::ostringstream rest;
-  rest << file.rdbuf();
-  const std::string text = rest.str();
-  read_ += text.size();
-  open_line_ += text;
+  if (text->empty()) return;
+  read_ += text->size();
+  last_read_ += *text;
+  if (last_read_.size() > kRemembered) last_read_.erase(0, last_read_.size() - kRemembered);
+  open_line_ += *text;
   std::size_t begin = 0;
   for (std::size_t end; (end = open_line_.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
@@ -96,11 +114,12 @@ Json LiveRun::ranks() const {
   return all;
 }
 
-Json LiveRun::since(std::int64_t since) {
+Json LiveRun::since(std::int64_t since, std::int64_t run) {
   read_more();
   const auto count = static_cast<std::int64_t>(lines_.size());
-  // Who asks for more than there is has seen another run.
-  const std::int64_t begin = since < 0 || since > count ? 0 : since;
+  // Who asks for more than there is, or for another run, begins with the first line.
+  const bool is_new = run != run_ || since < 0 || since > count;
+  const std::int64_t begin = is_new ? 0 : since;
   const std::int64_t end = std::min<std::int64_t>(count, begin + kMostLines);
   Json lines = Json::array();
   for (std::int64_t i = begin; i < end; ++i) lines.push_back(lines_[i]);

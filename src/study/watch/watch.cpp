@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <sstream>
 
 #include "study/embedded.h"
 #include "study/report/page.h"
@@ -10,14 +11,15 @@
 namespace sheaf::study {
 namespace {
 
-/// Reads the number of `since=N`; 0 for anything else.
-std::int64_t since_of(const std::string& query) {
-  constexpr std::string_view kKey = "since=";
-  std::int64_t since = 0;
-  if (query.starts_with(kKey)) {
-    std::from_chars(query.data() + kKey.size(), query.data() + query.size(), since);
+/// Reads the number of `key=N` in a query such as `since=12&run=1`; 0 where there is none.
+std::int64_t number_in(const std::string& query, std::string_view key) {
+  std::int64_t number = 0;
+  std::istringstream members(query);
+  for (std::string member; std::getline(members, member, '&');) {
+    if (!member.starts_with(key) || member[key.size()] != '=') continue;
+    std::from_chars(member.data() + key.size() + 1, member.data() + member.size(), number);
   }
-  return since;
+  return number;
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ WatchSite::WatchSite(const std::filesystem::path& folder)
 Response WatchSite::answer(const Request& request) {
   if (request.path == "/") return {.type = "text/html; charset=utf-8", .body = page_};
   if (request.path == "/metrics") {
-    const Json lines = run_.since(since_of(request.query));
+    const Json lines =
+        run_.since(number_in(request.query, "since"), number_in(request.query, "run"));
     return {.type = "application/json",
             .body = lines.dump(-1, ' ', false, Json::error_handler_t::replace)};
   }
