@@ -128,7 +128,9 @@ int TrainCommand::run(Console& console) {
   if (world.rank() == 0) hooks.sinks = open_sinks(options_, console.out);
   try {
     const train::Summary summary = train::run(options_, world, hooks);
-    return summary.signal == 0 ? 0 : exit_code_of_stop(summary.signal);
+    if (summary.signal == 0) return 0;
+    watch.ignore_from_now_on();
+    return exit_code_of_stop(summary.signal);
   } catch (const train::RunOutOfMemory& error) {
     console.err << error.page();
     throw;

@@ -155,11 +155,16 @@ void Supervisor::on_signal(int signal) {
 // mostly ended because they lost them.
 void Supervisor::find_exits() {
   std::vector<Rank*> ended;
-  for (auto& rank : ranks_) {
-    if (!rank.process.exit().has_value() && rank.process.poll_exit().has_value()) {
-      ended.push_back(&rank);
+  const auto look = [&] {
+    for (auto& rank : ranks_) {
+      if (!rank.process.exit().has_value() && rank.process.poll_exit().has_value()) {
+        ended.push_back(&rank);
+      }
     }
-  }
+  };
+  look();
+  // Once more: one may have died just after its look, and one that is looked at later of its loss.
+  if (!ended.empty()) look();
   std::stable_partition(ended.begin(), ended.end(), [](const Rank* rank) {
     return rank->process.exit()->signal != 0;
   });
@@ -178,7 +183,9 @@ void Supervisor::on_exit(Rank& rank) {
   if (failure_) return;
   if (exit.code == kRequeueCode && exit.signal == 0) requeue_ = true;
   if (is_as_told(exit)) {
-    told_code_ = told_code_.value_or(exit.code);
+    // One that saved and asks to be started again speaks for those that were gone before.
+    const bool asks = exit.code == kRequeueCode && exit.signal == 0;
+    told_code_ = asks ? exit.code : told_code_.value_or(exit.code);
   } else {
     fail(failure_of(rank));
   }

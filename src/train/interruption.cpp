@@ -61,4 +61,17 @@ std::optional<int> InterruptionWatch::requested() const {
   return number == 0 ? std::nullopt : std::optional(number);
 }
 
+void InterruptionWatch::ignore_from_now_on() const {
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < kWatched.size(); ++i) {
+    // Who presses Ctrl-C again does not want to wait.
+    if (kWatched[i] == SIGINT) continue;
+    struct sigaction ignoring {};
+    ignoring.sa_handler = SIG_IGN;
+    sigemptyset(&ignoring.sa_mask);
+    ::sigaction(kWatched[i], &ignoring, nullptr);
+    previous[i] = ignoring;
+  }
+}
+
 }  // namespace sheaf::train

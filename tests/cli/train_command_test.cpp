@@ -18,6 +18,7 @@ using sheaf::testing::CommandResult;
 using sheaf::testing::run_command;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class TrainCommandTest : public ::testing::Test {
@@ -149,26 +150,40 @@ TEST_F(TrainCommandTest, RefusesFewerRanksThanTheMeshAllows) {
   EXPECT_THAT(result.err, HasSubstr("--min-ranks: 3 ranks could not go on: mesh.replicate = 1"));
 }
 
-TEST_F(TrainCommandTest, FinishesTheStepWhenASignalComes) {
-  // A scheduler's signal leaves the code that asks to be started again.
-  constexpr int kRequeue = 75;
-  for (const auto& [name, code] :
-       {std::pair{"TERM", kRequeue}, std::pair{"USR1", kRequeue}, std::pair{"INT", 128 + SIGINT}}) {
-    std::string line;
-    for (const std::string& word : command({"--ranks", "2", "--train.steps=1000000"})) {
-      line += "'" + word + "' ";
-    }
-    // Bash lets background programs ignore SIGINT unless job control is on.
-    const std::string script = "set -m; " + line + "& until grep -q '\"event\":\"step\"' " +
-                               folder_ + "/metrics.jsonl 2>/dev/null; do sleep 0.1; done; kill -" +
-                               name + " $!; wait $!";
-    const CommandResult result = run_command({"bash", "-c", script});
-    EXPECT_EQ(result.exit_code, code) << describe(result);
-    EXPECT_THAT(result.out, HasSubstr(std::string("interrupted by SIG") + name));
-    EXPECT_THAT(result.err, Not(HasSubstr("error")));
-    EXPECT_EQ(metrics().back()["event"], "end");
-    std::filesystem::remove(folder_ + "/metrics.jsonl");
+/// A signal's name and the code that a run leaves after it.
+struct Stop {
+  std::string signal;
+  int code = 0;
+};
+
+// A scheduler's signal leaves the code that asks to be started again.
+constexpr int kRequeue = 75;
+
+class TrainCommandSignal : public TrainCommandTest, public ::testing::WithParamInterface<Stop> {};
+INSTANTIATE_TEST_SUITE_P(Signals,
+                         TrainCommandSignal,
+                         ::testing::Values(Stop{"TERM", kRequeue},
+                                           Stop{"USR1", kRequeue},
+                                           Stop{"INT", 128 + SIGINT}),
+                         [](const auto& stop) { return stop.param.signal; });
+
+TEST_P(TrainCommandSignal, FinishesTheStep) {
+  // Bash lets background programs ignore SIGINT. Job control would not, but would also put them
+  // into a group of their own, which nobody kills at the deadline.
+  std::string script = "env --default-signal=INT ";
+  for (const std::string& word : command({"--ranks", "2", "--train.steps=1000000"})) {
+    script += "'" + word + "' ";
   }
+  // Also ends where the run does so too early.
+  script += "& until grep -q '\"event\":\"step\"' " + folder_ +
+            "/metrics.jsonl 2>/dev/null || ! kill -0 $! 2>/dev/null; do sleep 0.1; done; kill -" +
+            GetParam().signal + " $!; wait $!";
+  const CommandResult result = run_command({"bash", "-c", script});
+  EXPECT_EQ(result.exit_code, GetParam().code) << describe(result);
+  EXPECT_THAT(result.out, HasSubstr("interrupted by SIG" + GetParam().signal));
+  EXPECT_THAT(result.err, Not(HasSubstr("error")));
+  ASSERT_THAT(metrics(), Not(IsEmpty()));
+  EXPECT_EQ(metrics().back()["event"], "end");
 }
 
 }  // namespace

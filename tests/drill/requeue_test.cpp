@@ -1,6 +1,9 @@
 // Schedulers and other launchers that end a run and start it again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -9,6 +12,7 @@
 
 #include "drill/small_run.h"
 #include "drill/watched_run.h"
+#include "launch/file_descriptor.h"
 #include "sheaf/checkpoint/folder.h"
 #include "sheaf/launch/launcher.h"
 #include "support/temporary_folder.h"
@@ -18,6 +22,7 @@ namespace {
 
 using sheaf::testing::TemporaryFolder;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kForEver = 1'000'000'000;
 
@@ -77,6 +82,25 @@ TEST_P(Requeue, StandsBeingToldByEverybody) {
   follow_to_the_end(run);
   EXPECT_EQ(run.exit_code(), launch::kRequeueCode) << run.all_lines();
   EXPECT_FALSE(checkpoint::steps_in(folder.path("saved")).empty());
+}
+
+// Who passes a signal on does not know which ranks have heard it and are leaving.
+TEST_P(Requeue, StandsBeingToldUntilARankIsGone) {
+  const TemporaryFolder folder;
+  WatchedRun run(two_ranks(folder), folder.path());
+  run.start();
+  ASSERT_GT(follow_to_step(run, 3), 0) << run.all_lines();
+  const auto ranks = ranks_of(run.launcher());
+  const launch::FileDescriptor leaving(static_cast<int>(::syscall(SYS_pidfd_open, ranks.at(1), 0)));
+  ASSERT_TRUE(leaving.is_open());
+  ::kill(ranks.at(0), GetParam());
+  pollfd ended{.fd = leaving.get(), .events = POLLIN, .revents = 0};
+  while (::poll(&ended, 1, /*timeout=*/1) == 0) {
+    ::syscall(SYS_pidfd_send_signal, leaving.get(), GetParam(), nullptr, 0);
+  }
+  follow_to_the_end(run);
+  EXPECT_EQ(run.exit_code(), launch::kRequeueCode) << run.all_lines();
+  EXPECT_THAT(run.all_lines(), Not(HasSubstr("error")));
 }
 
 TEST(Requeue, GoesOnWhereItStopped) {

@@ -50,6 +50,18 @@ TEST_F(LauncherSignal, GivesItsOwnCodeWhenRanksEndWell) {
   EXPECT_THAT(launcher.out(), HasSubstr("[1] saved\n"));
 }
 
+// One rank is gone before the other has saved: what that one asks for counts.
+TEST_F(LauncherSignal, AsksToBeStartedAgainIfOneRankDoes) {
+  const std::string gone = folder_.file("gone");
+  LauncherProcess launcher(ranks("if [ $RANK = 1 ]; then trap 'touch " + gone +
+                                 "; trap - TERM; kill -TERM $$' TERM; else trap '" +
+                                 wait_for(gone) + "exit 75' TERM; fi"));
+  ASSERT_TRUE(both_ready());
+  launcher.send(SIGTERM);
+  EXPECT_EQ(launcher.wait(), kRequeueCode);
+  EXPECT_THAT(launcher.err(), testing::Not(HasSubstr("error")));
+}
+
 TEST_F(LauncherSignal, GivesTheCodeOfARankThatFailsMeanwhile) {
   LauncherProcess launcher(ranks("trap 'exit 7' HUP"));
   ASSERT_TRUE(both_ready());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 
 namespace sheaf::train {
@@ -88,6 +89,20 @@ TEST(InterruptionWatch, StandsWhatIsSentTwice) {
   std::raise(SIGTERM);
   std::raise(SIGUSR1);
   EXPECT_EQ(watch.requested(), SIGTERM);
+}
+
+TEST(InterruptionWatchDeathTest, LetsAStoppingProcessLeaveWithItsOwnCode) {
+  const auto stop = [] {
+    {
+      const InterruptionWatch watch;
+      std::raise(SIGTERM);
+      watch.ignore_from_now_on();
+    }
+    std::raise(SIGTERM);
+    std::raise(SIGUSR1);
+    std::exit(3);
+  };
+  EXPECT_EXIT(stop(), testing::ExitedWithCode(3), "");
 }
 
 }  // namespace

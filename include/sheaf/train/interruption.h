@@ -18,6 +18,11 @@ class InterruptionWatch {
 
   /// Returns the first signal that has come since the first of the living watches was made.
   [[nodiscard]] std::optional<int> requested() const;
+
+  /// Lets schedulers' signals change nothing any more, also when the watch is gone: for a process
+  /// that ends because one of them came. It shall leave with its own code, though launchers and
+  /// schedulers may still be passing the signal on.
+  void ignore_from_now_on() const;
 };
 
 }  // namespace sheaf::train
