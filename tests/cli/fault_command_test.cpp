@@ -56,19 +56,20 @@ TEST(Drill, NamesBothCallsWhenARankSkipsAUnit) {
                     // Those who have come by then.
                     ContainsRegex("ranks? [02]( and 2)? called all_gather of [0-9]+ bytes of Float "
                                   "for unit transformer.h.1"),
-                    ContainsRegex("found [0-9.]+ (ms|us) after the first of them")));
-  EXPECT_THAT(folder.read("log/watch-rank-2.txt"),
-              AllOf(HasSubstr("last calls of rank 2"), HasSubstr("sheaf::comm::Work::wait()")));
+                    ContainsRegex("found [0-9.]+ (s|ms|us) after the first of them")));
+  EXPECT_THAT(folder.read("log/watch-rank-2.txt"), HasSubstr("last calls of rank 2"));
+  // One of them is in the call; the other may still be on its way there.
+  EXPECT_THAT(folder.read("log/watch-rank-0.txt") + folder.read("log/watch-rank-2.txt"),
+              ContainsRegex("sheaf::comm::(Work::wait|Lane::run_next)"));
 }
 
 TEST(Drill, NamesARankThatIsStopped) {
   const TemporaryFolder folder;
-  const auto result = train(folder, {"--fault.timeout=1s", "--fault.inject=stop:rank=1:step=3"});
+  const auto result = train(folder, {"--fault.timeout=5s", "--fault.inject=stop:rank=1:step=3"});
   EXPECT_EQ(result.exit_code, comm::kWatchExitCode) << describe(result);
-  EXPECT_THAT(
-      result.err,
-      ContainsRegex("has waited [12].[0-9] s for rank 1 .pid [0-9]+ on .*, which is stopped "
-                    "by a signal"));
+  EXPECT_THAT(result.err,
+              ContainsRegex("has waited [0-9.]+ s for rank 1 .pid [0-9]+ on .*, which is stopped "
+                            "by a signal"));
   EXPECT_THAT(folder.read("log/watch-rank-1.txt"), HasSubstr("which is stopped by a signal"));
 }
 

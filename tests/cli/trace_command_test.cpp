@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/traced_run.h"
 #include "support/run_command.h"
 #include "support/temporary_folder.h"
 
 namespace sheaf::cli {
 namespace {
 
-using nlohmann::json;
 using sheaf::testing::CommandResult;
 using sheaf::testing::run_command;
 using sheaf::testing::TemporaryFolder;
@@ -22,91 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-CommandResult train(const std::string& folder, const std::vector<std::string>& more) {
-  std::vector<std::string> words = {SHEAF_PROGRAM,
-                                    "train",
-                                    "--ranks=2",
-                                    "--model.preset=gpt2-tiny",
-                                    "--model.layers=2",
-                                    "--model.width=32",
-                                    "--model.heads=2",
-                                    "--model.context=16",
-                                    "--data.source=stories",
-                                    "--data.size=4000",
-                                    "--train.sample_tokens=0",
-                                    "--train.evaluate=false",
-                                    "--train.steps=6",
-                                    "--profile.steps=3:5",
-                                    "--log.dir=" + folder};
-  for (const std::string& word : more) {
-    const std::string name = word.substr(0, word.find('=') + 1);
-    std::erase_if(words, [&](const std::string& each) { return each.starts_with(name); });
-    words.push_back(word);
-  }
-  CommandResult result = run_command(words);
-  EXPECT_EQ(result.exit_code, 0) << describe(result);
-  return result;
-}
-
-/// Steps of a run's rank 0 as the accounting has them.
-std::vector<json> accounted_steps(const TemporaryFolder& folder, int first, int last) {
-  std::ifstream file(folder.path("metrics.jsonl"));
-  std::vector<json> steps;
-  for (std::string line; std::getline(file, line);) {
-    const json record = json::parse(line);
-    if (record["event"] != "step" || record["step"] < first || record["step"] > last) continue;
-    steps.push_back(record);
-  }
-  return steps;
-}
-
-/// A part of a trace, in microseconds.
-struct Range {
-  double begin = 0;
-  double end = 0;
-};
-
-Range range_of(const json& event) {
-  const double begin = event.at("ts");
-  return {begin, begin + event.at("dur").get<double>()};
-}
-
-/// Returns sheaf's ranges of one kind in events of a trace.
-std::vector<Range> ranges_in(const json& events, const std::string& kind) {
-  std::vector<Range> ranges;
-  for (const json& event : events) {
-    if (event.value("cat", "") != "sheaf" || event["args"].value("kind", "") != kind) continue;
-    ranges.push_back(range_of(event));
-  }
-  return ranges;
-}
-
-/// Returns what Kineto has seen of backward passes: each function that autograd evaluates.
-std::vector<Range> backward_functions(const json& events) {
-  std::vector<Range> functions;
-  for (const json& event : events) {
-    if (event.value("cat", "") != "cpu_op") continue;
-    const std::string name = event.at("name");
-    if (name.starts_with("autograd::engine::evaluate_function")) {
-      functions.push_back(range_of(event));
-    }
-  }
-  return functions;
-}
-
-bool is_in(double time, const std::vector<Range>& ranges) {
-  return std::ranges::any_of(
-      ranges, [&](const Range& range) { return range.begin <= time && time < range.end; });
-}
-
-json trace_of(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {SHEAF_PROGRAM, "trace", "--json"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const CommandResult result = run_command(words);
-  EXPECT_EQ(result.exit_code, 0) << describe(result);
-  return result.exit_code == 0 ? json::parse(result.out) : json();
-}
 
 /// A run of two ranks whose steps 3, 4 and 5 were recorded; the same for all tests.
 class TraceCommandTest : public ::testing::Test {
@@ -229,7 +144,8 @@ TEST_F(TraceCommandTest, HasOperatorsAndRangesByOneClock) {
 }
 
 // Steps of some hundred milliseconds, of which Kineto sees nearly all of backward. Not so forward
-// and the optimizer: kernels of sheaf's own are no operators.
+// and the optimizer: kernels of sheaf's own are no operators. Most steps shall agree, not all: one
+// that loses its core between two functions has a gap that is backward only for the accounting.
 TEST(TraceOfOneRank, HasTheBackwardPassesOfTheAccountingInKinetosEvents) {
   const TemporaryFolder folder;
   static_cast<void>(train(folder.path(),
@@ -237,20 +153,21 @@ TEST(TraceOfOneRank, HasTheBackwardPassesOfTheAccountingInKinetosEvents) {
                            "--ranks=1",
                            "--model.width=256",
                            "--model.context=128",
-                           "--batch.global=8"}));
-  double accounted = 0;
-  for (const json& step : accounted_steps(folder, 3, 5)) {
-    accounted += step.at("phases").at("backward").get<double>();
-  }
+                           "--batch.global=8",
+                           "--train.steps=12",
+                           "--profile.steps=3:11"}));
+  const std::vector<json> accounted = accounted_steps(folder, 3, 11);
   const json events = json::parse(folder.read("trace_rank0.json")).at("traceEvents");
-  std::vector<Range> functions = backward_functions(events);
-  std::ranges::sort(functions, {}, &Range::begin);
-  double traced = 0, until = 0;
-  for (const Range& function : functions) {
-    traced += std::max(0.0, function.end - std::max(function.begin, until));
-    until = std::max(until, function.end);
+  const std::vector<double> traced = backward_seconds(events);
+  ASSERT_THAT(accounted, SizeIs(9));
+  ASSERT_THAT(traced, SizeIs(9));
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < traced.size(); ++i) {
+    const double backward = accounted[i].at("phases").at("backward");
+    differences.push_back(std::abs(traced[i] / backward - 1));
   }
-  EXPECT_NEAR(1e-6 * traced, accounted, 0.03 * accounted);
+  std::ranges::sort(differences);
+  EXPECT_LE(differences[4], 0.03) << ::testing::PrintToString(differences);
 }
 
 // Viewers lose ranges that begin inside of another and end after it.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "support/on_ranks.h"
 
@@ -15,6 +16,7 @@ namespace sheaf::comm {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// Runs three ranks of which number 1 is killed in its tenth call; returns how the others ended.
 std::vector<RankOutcome> outcomes_of_a_kill(BackendKind backend) {
@@ -58,14 +60,24 @@ std::vector<std::string> shared_memory_files() {
   return names;
 }
 
-TEST(KilledRank, LeavesNothingInSharedMemory) {
+/// Returns what is in /dev/shm only since ranks with shared memory were killed.
+std::vector<std::string> left_by_killed_ranks() {
   const auto before = shared_memory_files();
   run_ranks_forked(3, [](const Group& group) {
     const at::Tensor tensor = group.shared_empty(1 << 20, at::kFloat);
     group.all_reduce(tensor).wait();
     raise(SIGKILL);
   });
-  EXPECT_EQ(shared_memory_files(), before);
+  std::vector<std::string> left;
+  std::ranges::set_difference(shared_memory_files(), before, std::back_inserter(left));
+  return left;
+}
+
+TEST(KilledRank, LeavesNothingInSharedMemory) {
+  auto left = left_by_killed_ranks();
+  // Other programs put files there, too, but hardly each time.
+  for (int again = 0; again < 2 && !left.empty(); ++again) left = left_by_killed_ranks();
+  EXPECT_THAT(left, IsEmpty());
 }
 
 TEST(StoppedRank, IsNamedWhenTheTimeIsUp) {
@@ -82,9 +94,9 @@ TEST(StoppedRank, IsNamedWhenTheTimeIsUp) {
                            throw;
                          }
                        },
-                       {.backend = BackendKind::shared, .timeout = Seconds(1)});
+                       {.backend = BackendKind::shared, .timeout = Seconds(5)});
   const std::string errors = outcomes[0].error + outcomes[1].error;
-  EXPECT_THAT(errors, HasSubstr("all_reduce timed out after 1.0 s: rank 2 (pid "));
+  EXPECT_THAT(errors, HasSubstr("all_reduce timed out after 5.0 s: rank 2 (pid "));
   EXPECT_THAT(errors, HasSubstr("did not arrive"));
   EXPECT_EQ(outcomes[2].signal, SIGKILL);
 }

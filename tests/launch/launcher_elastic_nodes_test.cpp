@@ -27,7 +27,8 @@ class ElasticNodes : public testing::Test {
     options.endpoint = "127.0.0.1:" + std::to_string(port_);
     options.max_restarts = 3;
     options.no_secret = true;
-    options.node_timeout = Seconds(2);
+    options.node_timeout = Seconds(5);
+    options.failure_grace = Seconds(30);
     return options;
   }
   [[nodiscard]] bool started(int generation, int ranks) const {

@@ -141,8 +141,13 @@ class LauncherRanksFile : public testing::Test {
     std::filesystem::rename(folder_.file("new"), folder_.file("ranks"));
   }
   [[nodiscard]] bool started(int generation, int ranks) const {
-    return eventually(
-        [&] { return folder_.has(std::to_string(generation) + "_" + std::to_string(ranks - 1)); });
+    // All of them: one without its trap would not save.
+    return eventually([&] {
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (!folder_.has(std::to_string(generation) + "_" + std::to_string(rank))) return false;
+      }
+      return true;
+    });
   }
 
   TemporaryFolder folder_;

@@ -39,7 +39,8 @@ class MpsTest : public testing::Test {
   }
 
   [[nodiscard]] LaunchOptions ranks(const std::string& script) const {
-    LaunchOptions options = bash(2, kLookAtMps + script);
+    // Without a trap bash forgets a signal that comes while its child ends by itself.
+    LaunchOptions options = bash(2, std::string("trap 'exit 130' INT; ") + kLookAtMps + script);
     options.mps = Mps::on;
     options.run_dir = folder_.file("run");
     return options;

@@ -5,10 +5,15 @@
 // part of what they hold would be mapped between processes, which the allocator of tensors does not
 // see; over gloo everything they hold is an ordinary tensor, and nothing is left out.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <string>
+#include <thread>
 
 #include "sharding/tower.h"
 #include "sheaf/memory/cpu_usage.h"
@@ -39,12 +44,29 @@ struct Measured {
   Bytes ledger_peak;
 };
 
-/// Returns what is in use. Gloo's threads let go of tensors a moment after a call has ended; a few
-/// more calls bring them to it.
+/// Tells whether all other threads of this process wait for something.
+bool others_sleep() {
+  const std::string own = std::to_string(::gettid());
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == own) continue;
+    std::ifstream file(thread.path() / "stat");
+    std::string line;
+    std::getline(file, line);
+    // One that is not asleep may be waiting for a core. Nothing is there of one that has ended.
+    if (!line.empty() && line.find(") S ") == std::string::npos) return false;
+  }
+  return true;
+}
+
+/// Returns what is in use. Gloo's threads let go of tensors a moment after a call has ended, and
+/// before they sleep.
 std::int64_t in_use(const comm::Group& world) {
-  std::int64_t least = memory::cpu_usage().current.count;
-  for (int i = 0; i < 50; ++i) {
+  constexpr int kCalls = 10;
+  constexpr int kLooks = 1000;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int call = 0; call < kCalls; ++call) {
     world.barrier().wait();
+    for (int look = 0; look < kLooks && !others_sleep(); ++look) std::this_thread::yield();
     least = std::min(least, memory::cpu_usage().current.count);
   }
   return least;

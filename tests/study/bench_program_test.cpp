@@ -31,7 +31,7 @@ CommandResult run_sheaf(std::vector<std::string> words, const std::vector<std::s
   words.insert(words.begin(), SHEAF_PROGRAM);
   words.insert(words.end(), kSmall.begin(), kSmall.end());
   words.insert(words.end(), more.begin(), more.end());
-  return run_command(words, Seconds(280));
+  return run_command(words, Seconds(400));
 }
 
 TEST(BenchProgram, ComparesStrategiesWithOneRank) {

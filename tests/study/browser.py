@@ -114,7 +114,8 @@ class Page:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         self.call("Page.navigate", url=url)
-        self.wait_for("document.readyState === 'complete'")
+        # The blank page is complete, too, until the browser leaves it.
+        self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
 
     def call(self, method, **parameters):
         return self.browser.call(method, session=self.session, **parameters)
@@ -127,11 +128,23 @@ class Page:
 
     def wait_for(self, expression):
         deadline = time.monotonic() + PATIENCE_S
+        failure = ""
         while time.monotonic() < deadline:
-            if self.evaluate(expression):
-                return
+            try:
+                if self.evaluate(expression):
+                    return
+            except RuntimeError as error:
+                # A page that is on its way out takes the question along.
+                failure = f" ({error})"
             time.sleep(0.05)
-        raise AssertionError(f"never came true in {PATIENCE_S} s: {expression}")
+        raise AssertionError(f"never came true in {PATIENCE_S} s: {expression}{failure}")
+
+    def wait_until_drawn(self):
+        """Charts are drawn after the page is complete; names those that stay blank."""
+        try:
+            self.wait_for(f"({BLANK_CHARTS}).length === 0")
+        except AssertionError as error:
+            raise AssertionError(f"charts that are blank: {self.evaluate(BLANK_CHARTS)}") from error
 
     def own_events(self, method):
         return [e["params"] for e in self.browser.events if e["method"] == method and e.get("sessionId") == self.session]
@@ -157,8 +170,8 @@ class Page:
             file.write(base64.b64decode(data))
 
 
-# Whether every chart has been drawn: its canvas has more than one colour.
-ALL_DRAWN = """
+# The names of charts that are not drawn: their canvas has hardly a colour.
+BLANK_CHARTS = """
 (() => {
   const blank = (canvas) => {
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser import ALL_DRAWN, TOO_WIDE, Browser
+from browser import TOO_WIDE, Browser
 
 CONFIG = """
 [study]
@@ -94,7 +94,7 @@ def check_page(page, name, wanted):
     titles = page.evaluate("Array.from(document.querySelectorAll('h3')).map((e) => e.textContent)")
     missing = [title for title in wanted if title not in titles]
     assert not missing, f"{name}: no {missing}"
-    assert page.evaluate(ALL_DRAWN) == [], f"{name}: charts that are blank: {page.evaluate(ALL_DRAWN)}"
+    page.wait_until_drawn()
     assert page.evaluate("document.querySelectorAll('canvas').length") >= 10, name
     assert not page.evaluate(TOO_WIDE), f"{name}: wider than the window"
     assert page.evaluate("document.querySelector('h1').textContent") == "Under </script> & test"

@@ -108,7 +108,7 @@ TEST_F(StudyProgram, GoesOnAfterKillsAndRepeatsNothing) {
     for (const auto& [name, time] : before) EXPECT_EQ(now.at(name), time) << name;
     before = now;
   }
-  const CommandResult result = run_command(command(), Seconds(250));
+  const CommandResult result = run_command(command(), Seconds(400));
   ASSERT_EQ(result.exit_code, 0) << describe(result);
   for (const auto& [name, time] : before) EXPECT_EQ(parts().at(name), time) << name;
   // Once all is there, the same report comes of it again and again.
@@ -137,7 +137,7 @@ TEST_F(StudyProgram, HasPyTorchsStrategiesBesideOurs) {
            "--study.python=" SHEAF_PYTHON,
            "--model.dropout=0",
            "--model.attention_dropout=0"};
-  const CommandResult result = run_command(command(), Seconds(280));
+  const CommandResult result = run_command(command(), Seconds(800));
   ASSERT_EQ(result.exit_code, 0) << describe(result);
   const auto report = nlohmann::json::parse(text_of("report.json"));
   const auto& peers = report["data"]["pytorch"];

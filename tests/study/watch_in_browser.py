@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser import ALL_DRAWN, TOO_WIDE, Browser
+from browser import TOO_WIDE, Browser
 
 
 def start_run(sheaf, folder, ranks, stage):
@@ -70,7 +70,7 @@ def watch_both(browser, sheaf, folder, processes):
         title = page.evaluate("document.querySelector('h1').textContent")
         assert f"{stage} on {ranks} rank" in title, title
         page.wait_for(f"document.querySelectorAll('tbody tr').length === {ranks}")
-        assert page.evaluate(ALL_DRAWN) == []
+        page.wait_until_drawn()
         assert not page.evaluate(TOO_WIDE)
         assert page.errors() == [], page.errors()
         assert all(url.startswith("http://127.0.0.1:") for url in page.requests()), page.requests()

@@ -18,7 +18,7 @@ struct CommandResult {
 };
 
 /// Stays below ctest's limit, so that a command that hangs is reported with its output.
-inline constexpr Seconds kCommandDeadline{100};
+inline constexpr Seconds kCommandDeadline{250};
 
 /// Runs a program, looked up in PATH, with its arguments and an empty input, and waits until it has
 /// ended and nobody writes to its output any more. After `deadline` its whole process group is
