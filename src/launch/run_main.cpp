@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include "base/amx.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
 #include "sheaf/comm/init.h"
@@ -11,6 +12,7 @@
 namespace sheaf::launch {
 
 int run_main(int argc, char** argv, const std::function<void(comm::Group)>& body) {
+  avoid_broken_amx();
   try {
     if (const auto exit_code = start_ranks(argc, argv)) return *exit_code;
     memory::reuse_cpu_memory();

@@ -229,6 +229,11 @@ TEST(DoctorSystem, SaysHowManyCoresAreUsable) {
             "2 usable of 8 hardware threads, by affinity or a control group's quota");
 }
 
+TEST(DoctorSystem, SaysWhatABrokenAmxMeans) {
+  EXPECT_EQ(broken_amx_check().status, Status::note);
+  EXPECT_THAT(broken_amx_check().advice, HasSubstr("ONEDNN_MAX_CPU_ISA"));
+}
+
 TEST(DoctorSystem, ReadsMemory) {
   const auto memory = parse_meminfo("MemTotal:  4096 kB\nMemFree: 1 kB\nMemAvailable: 2048 kB\n");
   EXPECT_EQ(memory.total, mebibytes(4));

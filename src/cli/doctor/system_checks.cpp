@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/amx.h"
 #include "base/cores.h"
 #include "base/memory_room.h"
 #include "cli/doctor/read_text.h"
@@ -149,16 +150,28 @@ Check system_call_check(const std::string& name, int error) {
               "this call"};
 }
 
+Check broken_amx_check() {
+  return {.name = "AMX",
+          .value = "claimed by the processor, but tiles have no size",
+          .status = Status::note,
+          .advice =
+              "sheaf does without; other programs need ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16, or "
+              "their first bf16 product on the CPU ends them"};
+}
+
 std::vector<Check> system_checks() {
-  return {cores_check(count_cores()),
-          memory_check(measure_memory()),
-          shm_check(shm_size()),
-          open_files_check(read_open_file_limits()),
-          system_call_check("pidfd_open", error_of_pidfd_open()),
-          system_call_check("memfd_create", error_of_memfd_create()),
-          program_check("mpirun"),
-          program_check("torchrun"),
-          program_check("srun")};
+  std::vector<Check> checks{cores_check(count_cores()),
+                            memory_check(measure_memory()),
+                            shm_check(shm_size()),
+                            open_files_check(read_open_file_limits()),
+                            system_call_check("pidfd_open", error_of_pidfd_open()),
+                            system_call_check("memfd_create", error_of_memfd_create()),
+                            program_check("mpirun"),
+                            program_check("torchrun"),
+                            program_check("srun")};
+  // Most machines need no word about it.
+  if (has_broken_amx()) checks.insert(checks.begin() + 1, broken_amx_check());
+  return checks;
 }
 
 }  // namespace sheaf::cli::doctor

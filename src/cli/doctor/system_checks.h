@@ -22,6 +22,9 @@ struct CoreCounts {
 };
 [[nodiscard]] Check cores_check(const CoreCounts& cores);
 
+/// Of a machine where has_broken_amx().
+[[nodiscard]] Check broken_amx_check();
+
 struct MemorySizes {
   Bytes total;
   Bytes available;
