@@ -79,8 +79,8 @@ struct RmsNorm final : torch::nn::Module {
 /// A module that only gives its children a name in front of theirs.
 struct Folder final : torch::nn::Module {};
 
-/// Says whether what is fused can compute with `x` and parameters like `weight`: on GPUs, in one
-/// type.
+/// Says whether what is fused can compute with `x` and parameters like `weight`: in one type, which
+/// on CPUs is fp32.
 [[nodiscard]] bool can_fuse(const at::Tensor& x, const at::Tensor& weight);
 
 /// Returns the site as it is in training, or one that drops nothing.

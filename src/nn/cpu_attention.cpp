@@ -3,7 +3,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,11 +32,9 @@ at::Tensor with_dense_rows(const at::Tensor& x) {
 
 /// Returns a tensor of shape [batch, heads, length, size] that lies as [batch, length, heads,
 /// size]: so it becomes rows of a width again, or comes from them, without a copy.
-at::Tensor rows_of_heads(const at::Tensor& like, bool cleared) {
-  const std::vector<std::int64_t> shape{like.size(0), like.size(2), like.size(1), like.size(3)};
-  const at::Tensor rows =
-      cleared ? at::zeros(shape, like.options()) : at::empty(shape, like.options());
-  return rows.transpose(1, 2);
+at::Tensor rows_of_heads(const at::Tensor& like) {
+  return at::empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.options())
+      .transpose(1, 2);
 }
 
 /// One head of one sample as a matrix.
@@ -242,6 +239,20 @@ struct Gradients {
   at::Tensor output, q, k, v;
 };
 
+/// Returns room for the gradients of q, k and v, side by side as the rows of one tensor: where one
+/// product has made all of them, that is what its gradient needs.
+Gradients room_beside(const at::Tensor& q, const at::Tensor& k, const at::Tensor& of_output) {
+  const std::int64_t queries = q.size(1), keys = k.size(1);
+  const at::Tensor all =
+      at::empty({q.size(0), q.size(2), queries + 2 * keys, q.size(3)}, q.options());
+  // Those of keys and values are added up.
+  all.narrow(2, queries, 2 * keys).zero_();
+  return {.output = with_dense_rows(of_output),
+          .q = all.narrow(2, 0, queries).transpose(1, 2),
+          .k = all.narrow(2, queries, keys).transpose(1, 2),
+          .v = all.narrow(2, queries + keys, keys).transpose(1, 2)};
+}
+
 /// A part of the work is a head of the keys with all queries that share it, as their gradients add
 /// up.
 void run_backward(const Heads& heads, const Gradients& out) {
@@ -274,7 +285,7 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
     const at::Tensor& positions = options.documents.positions;
     Heads heads = heads_of(q, k, v, options.causal);
     heads.runs = runs_of(positions, q.size(0), q.size(2));
-    heads.output = rows_of_heads(q, /*cleared=*/false);
+    heads.output = rows_of_heads(q);
     heads.log_sums = at::empty({q.size(0), q.size(1), q.size(2)}, q.options());
     run_forward(heads);
     context->save_for_backward({q, k, v, heads.output, heads.log_sums, positions});
@@ -291,10 +302,7 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
     heads.output = saved[3];
     heads.log_sums = saved[4];
     heads.runs = runs_of(saved[5], saved[0].size(0), saved[0].size(2));
-    const Gradients out{.output = with_dense_rows(gradients[0]),
-                        .q = rows_of_heads(saved[0], /*cleared=*/false),
-                        .k = rows_of_heads(saved[1], /*cleared=*/true),
-                        .v = rows_of_heads(saved[2], /*cleared=*/true)};
+    const Gradients out = room_beside(saved[0], saved[1], gradients[0]);
     run_backward(heads, out);
     return {out.q, out.k, out.v, {}};
   }

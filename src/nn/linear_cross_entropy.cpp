@@ -16,7 +16,6 @@
 #include "held.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/fused_product.h"
-#include "kernels/products.h"
 #include "no_second_derivative.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/gradient_sink.h"
@@ -110,7 +109,7 @@ at::Tensor room_for_logits(const at::Tensor& hidden, std::int64_t rows, std::int
 }
 
 at::Tensor logits_of(const at::Tensor& hidden, const at::Tensor& weight) {
-  if (hidden.is_cpu()) return times_transposed(hidden, weight);
+  if (hidden.is_cpu()) return fused_product({.a = hidden, .b = weight.t()});
   const at::Tensor logits = room_for_logits(hidden, hidden.size(0), weight.size(0));
   for_parts(weight, [&](std::int64_t begin, std::int64_t size) {
     fused_product({.a = hidden,
@@ -123,7 +122,7 @@ at::Tensor logits_of(const at::Tensor& hidden, const at::Tensor& weight) {
 /// Writes the gradient of hidden rows.
 void write_back(const at::Tensor& of_logits, const at::Tensor& weight, const at::Tensor& result) {
   if (of_logits.is_cpu()) {
-    result.copy_(times_transposed(of_logits, weight.t()));
+    result.copy_(fused_product({.a = of_logits, .b = weight}));
     return;
   }
   for_parts(weight, [&](std::int64_t begin, std::int64_t size) {

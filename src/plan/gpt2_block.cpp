@@ -17,21 +17,19 @@ class Gpt2Block final : public Block {
     x_ = std::move(x);
     Held normed = layer_norm_forward(pass, statistics1_);
     Held mixed = attend(pass, std::move(normed));
-    y_ = pass.made(pass.width());
+    y_ = adds_residual(pass) ? std::move(mixed) : pass.made(pass.width());
     mixed.reset();
     normed = layer_norm_forward(pass, statistics2_);
     Held made = feed_forward(pass, std::move(normed));
-    return pass.made(pass.width());
+    return is_fused(pass) ? made : pass.made(pass.width());
   }
 
   Held backward(const Pass& pass, Held gradient) override {
-    Held of_mlp = feed_forward_backward(pass, gradient);
-    Held of_y = layer_norm_backward(pass, std::move(of_mlp), first_ + Place::ln_2);
-    of_y.reset();  // added to what came in
+    gradient = is_fused(pass) ? fused_feed_forward_backward(pass)
+                              : by_layers_feed_forward_backward(pass, std::move(gradient));
     y_.reset();
     statistics2_.reset();
-    Held of_attention = attend_backward(pass, gradient);
-    Held of_x = layer_norm_backward(pass, std::move(of_attention), first_ + Place::ln_1);
+    gradient = attend_backward(pass, std::move(gradient));
     x_.reset();
     statistics1_.reset();
     return gradient;
@@ -46,6 +44,8 @@ class Gpt2Block final : public Block {
   static bool is_fused(const Pass& pass) {
     return makes_norms_again(pass) && pass.model.dropout == 0;
   }
+  /// Whether the product behind attention adds the residual.
+  static bool adds_residual(const Pass& pass) { return is_fused(pass); }
 
   Held attend(const Pass& pass, Held normed) {
     const Held qkv = pass.made(3 * pass.width());
@@ -71,7 +71,22 @@ class Gpt2Block final : public Block {
     return pass.setting.device == Device::cpu && !pass.has_cpu_kernels();
   }
 
-  Held feed_forward_backward(const Pass& pass, const Held& gradient) {
+  Held fused_feed_forward_backward(const Pass& pass) {
+    const std::int64_t d = pass.model.width;
+    const std::int64_t h = pass.model.hidden;
+    const Held of_inner = pass.temporary(pass.matrix(h));
+    Held again = pass.temporary(pass.matrix(h));
+    weight_gradient(pass, weight(Place::mlp_proj, h, d));
+    again.reset();
+    again = pass.temporary(pass.width());
+    weight_gradient(pass, weight(Place::c_fc, d, h));
+    again.reset();
+    Held result = fused_norm_backward(pass, {first_ + Place::ln_2, /*bias=*/true});
+    inner_.reset();
+    return result;
+  }
+
+  Held by_layers_feed_forward_backward(const Pass& pass, Held gradient) {
     const std::int64_t d = pass.model.width;
     const std::int64_t h = pass.model.hidden;
     const Held after = dropout_backward(pass, gradient, d);
@@ -79,30 +94,41 @@ class Gpt2Block final : public Block {
         keeps_gelu(pass) ? std::exchange(activated_, nullptr) : pass.temporary(pass.matrix(h));
     weight_gradient(pass, weight(Place::mlp_proj, h, d));
     again.reset();
-    Held of_gelu = is_fused(pass) ? nullptr : pass.temporary(pass.matrix(h));
+    Held of_gelu = pass.temporary(pass.matrix(h));
     Held of_inner = pass.temporary(pass.matrix(h));
     of_gelu.reset();
-    if (is_fused(pass)) again = pass.temporary(pass.width());
-    again.reset();
     inner_.reset();
-    Held result = linear_backward(pass, std::move(of_inner), weight(Place::c_fc, d, h));
+    Held of_mlp = linear_backward(pass, std::move(of_inner), weight(Place::c_fc, d, h));
     input2_.reset();
-    return result;
+    const Held of_y = layer_norm_backward(pass, std::move(of_mlp), first_ + Place::ln_2);
+    return gradient;  // to which it is added
   }
 
-  Held attend_backward(const Pass& pass, const Held& gradient) {
+  Held attend_backward(const Pass& pass, Held gradient) {
     const std::int64_t d = pass.model.width;
     Held after = dropout_backward(pass, gradient, d);
     Held of_mixed = linear_backward(pass, std::move(after), weight(Place::attn_proj, d, d));
     joined_.reset();
     AttentionGradients parts =
         attention_backward(pass, std::move(of_mixed), std::exchange(attention_, {}));
-    Held of_qkv = pass.temporary(3 * pass.width());
-    parts = {};
-    if (makes_norms_again(pass)) input1_ = pass.temporary(pass.width());
+    // On CPUs attention leaves them side by side.
+    const bool is_whole =
+        makes_norms_again(pass) && pass.has_cpu_kernels() && pass.model.attention_dropout == 0;
+    Held of_qkv;
+    if (!is_whole) {
+      of_qkv = pass.temporary(3 * pass.width());
+      parts = {};
+    }
+    if (makes_norms_again(pass)) {
+      Held again = pass.temporary(pass.width());
+      weight_gradient(pass, weight(Place::c_attn, d, 3 * d));
+      again.reset();
+      return fused_norm_backward(pass, {first_ + Place::ln_1, /*bias=*/true});
+    }
     Held result = linear_backward(pass, std::move(of_qkv), weight(Place::c_attn, d, 3 * d));
     input1_.reset();
-    return result;
+    const Held of_x = layer_norm_backward(pass, std::move(result), first_ + Place::ln_1);
+    return gradient;  // to which it is added
   }
 
   std::size_t first_;

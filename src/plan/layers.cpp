@@ -80,7 +80,21 @@ Held linear_backward(const Pass& pass, Held /*gradient*/, const Weight& weight) 
 }
 
 bool makes_norms_again(const Pass& pass) {
-  return pass.setting.device == Device::gpu && pass.setting.fused;
+  return pass.setting.fused && (pass.setting.device == Device::gpu || pass.has_cpu_kernels());
+}
+
+Held fused_norm_forward(const Pass& pass, Held& statistics, std::int64_t numbers_per_row) {
+  Held result = pass.made(pass.width());
+  statistics = pass.made(pass.wide_matrix(numbers_per_row));
+  return result;
+}
+
+Held fused_norm_backward(const Pass& pass, const Norm& norm) {
+  const Held of_normal = pass.temporary(pass.width());
+  Held result = pass.temporary(pass.width());
+  pass.gradient(norm.place);
+  if (norm.bias) pass.gradient(norm.place + 1);
+  return result;
 }
 
 Held dropout_forward(const Pass& pass, Held x, std::int64_t columns) {

@@ -27,6 +27,19 @@ void weight_gradient(const Pass& pass, const Weight& weight);
 /// Whether backward makes norms again instead of keeping them; see nn::attention_inputs.
 [[nodiscard]] bool makes_norms_again(const Pass& pass);
 
+/// A norm's weight among the parameters; its bias, if there is one, stands behind it.
+struct Norm {
+  std::size_t place = 0;
+  bool bias = false;
+};
+
+/// A norm in one piece with what is behind it, in forward and in backward, where the gradient of
+/// the path around it is added.
+[[nodiscard]] Held fused_norm_forward(const Pass& pass,
+                                      Held& statistics,
+                                      std::int64_t numbers_per_row);
+[[nodiscard]] Held fused_norm_backward(const Pass& pass, const Norm& norm);
+
 /// nn::dropout, in forward and in backward (there `made` takes what is temporary).
 [[nodiscard]] Held dropout_forward(const Pass& pass, Held x, std::int64_t columns);
 [[nodiscard]] Held dropout_backward(const Pass& pass, Held gradient, std::int64_t columns);

@@ -22,24 +22,21 @@ class LlamaBlock final : public Block {
   LlamaBlock(std::size_t first, bool rotates) : first_(first), rotates_(rotates) {}
 
   Held forward(const Pass& pass, Held x) override {
+    const bool is_fused = makes_norms_again(pass);
     x_ = std::move(x);
-    Held normed = rms_norm_forward(pass, statistics1_);
-    Held mixed = attend(pass, std::move(normed));
-    y_ = pass.made(pass.width());
+    Held mixed = attend(pass, norm_forward(pass, statistics1_));
+    y_ = is_fused ? std::move(mixed) : pass.made(pass.width());
     mixed.reset();
-    normed = rms_norm_forward(pass, statistics2_);
-    Held made = feed_forward(pass, std::move(normed));
-    return pass.made(pass.width());
+    Held made = feed_forward(pass, norm_forward(pass, statistics2_));
+    return is_fused ? made : pass.made(pass.width());
   }
 
   Held backward(const Pass& pass, Held gradient) override {
-    Held of_mlp = feed_forward_backward(pass, gradient);
-    Held of_y = rms_norm_backward(pass, std::move(of_mlp), first_ + Place::output_norm);
-    of_y.reset();  // added to what came in
+    gradient = makes_norms_again(pass) ? fused_backward(pass)
+                                       : feed_forward_backward(pass, std::move(gradient));
     y_.reset();
     statistics2_.reset();
-    Held of_attention = attend_backward(pass, gradient);
-    Held of_x = rms_norm_backward(pass, std::move(of_attention), first_ + Place::input_norm);
+    gradient = attend_backward(pass, std::move(gradient));
     x_.reset();
     statistics1_.reset();
     return gradient;
@@ -48,6 +45,11 @@ class LlamaBlock final : public Block {
  private:
   [[nodiscard]] Weight weight(Place place, std::int64_t in, std::int64_t out) const {
     return {.place = first_ + place, .in = in, .out = out};
+  }
+
+  static Held norm_forward(const Pass& pass, Held& statistics) {
+    return makes_norms_again(pass) ? fused_norm_forward(pass, statistics, 1)
+                                   : rms_norm_forward(pass, statistics);
   }
 
   Held attend(const Pass& pass, Held normed) {
@@ -96,14 +98,13 @@ class LlamaBlock final : public Block {
     weight_gradient(pass, weight(Place::gate, d, h));
     weight_gradient(pass, weight(Place::up, d, h));
     again.reset();
-    Held result = pass.temporary(pass.width());
+    Held result = fused_norm_backward(pass, {first_ + Place::output_norm});
     gate_.reset();
     up_.reset();
     return result;
   }
 
-  Held feed_forward_backward(const Pass& pass, const Held& gradient) {
-    if (makes_norms_again(pass)) return fused_backward(pass);
+  Held feed_forward_backward(const Pass& pass, Held gradient) {
     const std::int64_t d = pass.model.width;
     const std::int64_t h = pass.model.hidden;
     Held of_product = linear_backward(pass, gradient, weight(Place::down, h, d));
@@ -113,7 +114,9 @@ class LlamaBlock final : public Block {
     // The second one is added to the first.
     Held second = linear_backward(pass, std::move(of_gate), weight(Place::gate, d, h));
     input2_.reset();
-    return result;
+    second.reset();
+    const Held of_y = rms_norm_backward(pass, std::move(result), first_ + Place::output_norm);
+    return gradient;  // to which it is added
   }
 
   struct GateGradients {
@@ -132,7 +135,7 @@ class LlamaBlock final : public Block {
     return out;
   }
 
-  Held attend_backward(const Pass& pass, const Held& gradient) {
+  Held attend_backward(const Pass& pass, Held gradient) {
     const std::int64_t d = pass.model.width;
     const std::int64_t queries = pass.model.heads * pass.model.head_size;
     const std::int64_t keys = pass.model.kv_heads * pass.model.head_size;
@@ -150,8 +153,10 @@ class LlamaBlock final : public Block {
     Held more = linear_backward(pass, std::move(parts.k), weight(Place::k, d, keys));
     more.reset();
     more = linear_backward(pass, std::move(parts.q), weight(Place::q, d, queries));
+    more.reset();
     input1_.reset();
-    return result;
+    const Held of_x = rms_norm_backward(pass, std::move(result), first_ + Place::input_norm);
+    return gradient;  // to which it is added
   }
 
   /// In one piece: the gradients side by side, and the norm again.
@@ -159,14 +164,18 @@ class LlamaBlock final : public Block {
     const std::int64_t d = pass.model.width;
     const std::int64_t queries = pass.model.heads * pass.model.head_size;
     const std::int64_t keys = pass.model.kv_heads * pass.model.head_size;
-    const Held side_by_side = pass.temporary(pass.queries() + 2 * pass.keys());
-    parts = {};
+    // On CPUs attention leaves them side by side, but they are copied to be rotated.
+    Held side_by_side;
+    if (rotates_ || !pass.has_cpu_kernels() || pass.model.attention_dropout > 0) {
+      side_by_side = pass.temporary(pass.queries() + 2 * pass.keys());
+      parts = {};
+    }
     Held again = pass.temporary(pass.width());
     weight_gradient(pass, weight(Place::q, d, queries));
     weight_gradient(pass, weight(Place::k, d, keys));
     weight_gradient(pass, weight(Place::v, d, keys));
     again.reset();
-    return pass.temporary(pass.width());
+    return fused_norm_backward(pass, {first_ + Place::input_norm});
   }
 
   std::size_t first_;

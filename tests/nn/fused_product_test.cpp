@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "nn/kernels/fused_product_cpu.h"
 #include "nn/kernels/gelu_rows.h"
+#include "nn/kernels/gemm.h"
 #include "outcome.h"
 
 namespace sheaf::nn {
@@ -41,6 +45,89 @@ TEST_F(FusedProductTest, KeepsWhatGeluIsTakenOf) {
   const at::Tensor result = fused_product({.a = a, .b = b, .bias = bias, .inner = inner});
   expect_near(inner, a.mm(b) + bias, 1e-12);
   expect_near(result, at::gelu(inner, "tanh"), 1e-12);
+}
+
+/// Both ways to multiply fp32 matrices on a CPU; a machine takes the one that is faster there.
+using Way = at::Tensor (*)(FusedProduct product);
+
+at::Tensor by_blas(FusedProduct product) {
+  product.result = at::full({product.a.size(0), product.b.size(1)}, 7.0);
+  return product_by_blas(product) ? product.result : at::Tensor();
+}
+
+at::Tensor by_one_dnn(FusedProduct product) { return product_by_one_dnn(product); }
+
+class CpuProduct : public ::testing::TestWithParam<Way> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(2);
+    // LibTorch may be built without either.
+    if (!GetParam()({.a = at::ones({2, 2}), .b = at::ones({2, 2})}).defined()) GTEST_SKIP();
+  }
+
+  static at::Tensor wide(const at::Tensor& x) { return x.to(at::kDouble); }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, CpuProduct, ::testing::Values(by_blas, by_one_dnn), [](auto& of) {
+  return of.param == by_blas ? "blas" : "one_dnn";
+});
+
+TEST_P(CpuProduct, TakesTransposedViews) {
+  for (const auto& [m, k, n] : {std::array{1, 1, 1}, {3, 5, 2}, {700, 33, 20}, {20, 7, 4200}}) {
+    const at::Tensor a = at::randn({k, m}).t(), b = at::randn({n, k}).t();
+    expect_near(GetParam()({.a = a, .b = b}), wide(a).mm(wide(b)), 1e-6);
+    const at::Tensor c = a.contiguous(), d = b.contiguous();
+    expect_near(GetParam()({.a = c, .b = d}), wide(c).mm(wide(d)), 1e-6);
+  }
+}
+
+TEST_P(CpuProduct, DoesAllThatComesAfterIt) {
+  for (const std::int64_t rows : {1, 255, 256, 257, 1000}) {
+    const at::Tensor a = at::randn({rows, 33}), b = at::randn({33, 20}), bias = at::randn({20});
+    const at::Tensor residual = at::randn({rows, 20}), inner = at::zeros({rows, 20});
+    const at::Tensor plain = wide(a).mm(wide(b));
+    expect_near(GetParam()({.a = a, .b = b, .bias = bias}), plain + bias, 1e-6);
+    expect_near(GetParam()({.a = a, .b = b, .residual = residual}), plain + residual, 1e-6);
+    expect_near(GetParam()({.a = a, .b = b, .residual = residual, .bias = bias}),
+                plain + bias + residual,
+                1e-6);
+    expect_near(GetParam()({.a = a, .b = b, .bias = bias, .inner = inner}),
+                at::gelu(plain + bias, "tanh"),
+                1e-6);
+    expect_near(inner, plain + bias, 1e-6);
+  }
+}
+
+TEST(ProductByBlas, AddsToTheColumnsOfALargerMatrix) {
+  if (!has_gemm()) GTEST_SKIP();
+  const at::Tensor a = at::randn({9, 5}), b = at::randn({5, 4100}), whole = at::ones({9, 5000});
+  const at::Tensor result = whole.narrow(1, 100, 4100);
+  ASSERT_TRUE(product_by_blas({.a = a, .b = b, .result = result, .adds = true}));
+  expect_near(result, a.mm(b) + 1, 1e-6);
+  EXPECT_TRUE(whole.narrow(1, 0, 100).eq(1).all().item<bool>());
+  EXPECT_TRUE(whole.narrow(1, 4200, 800).eq(1).all().item<bool>());
+}
+
+TEST(ProductByBlas, LeavesOtherTypesAndLayoutsToOthers) {
+  const at::Tensor a = at::randn({4, 4}),
+                   spread = at::randn({8, 8}).slice(0, 0, 8, 2).slice(1, 0, 8, 2);
+  EXPECT_FALSE(product_by_blas({.a = spread, .b = a, .result = at::empty({4, 4})}));
+  const at::Tensor other = a.to(at::kDouble);
+  EXPECT_FALSE(product_by_blas({.a = other, .b = other, .result = at::empty_like(other)}));
+}
+
+TEST(GeluRows, AddUpBlocksOfRows) {
+  at::manual_seed(2);
+  for (const std::int64_t rows : {1, 64, 65, 4100}) {
+    const at::Tensor inner = at::randn({rows, 20}), given = at::randn({rows, 20});
+    at::Tensor gradient = given.clone(), sums = at::ones({20});
+    expect_near(gelu_rows_back(inner, gradient, sums, /*adds=*/true),
+                at::gelu(inner.to(at::kDouble), "tanh"),
+                1e-6);
+    const at::Tensor expected =
+        at::gelu_backward(given.to(at::kDouble), inner.to(at::kDouble), "tanh");
+    expect_near(gradient, expected, 1e-6);
+    expect_near(sums, expected.sum(0) + 1, 2e-6);
+  }
 }
 
 TEST(GeluRows, GoBackThroughGeluWithSumsOfColumns) {

@@ -29,6 +29,45 @@ TEST_P(Kernels, ComputeGelu) {
   expect_near(gradient, at::gelu_backward(ones.to(at::kDouble), wide, "tanh"), 1e-6);
 }
 
+TEST_P(Kernels, GoBackThroughGelu) {
+  for (const std::int64_t width : {1, 15, 16, 17, 301}) {
+    const at::Tensor inner = numbers(3 * width).view({3, width}), given = at::randn({3, width});
+    const at::Tensor gradient = given.clone(), again = at::empty_like(inner);
+    const at::Tensor sums = at::ones({width});
+    GetParam().gelu_back({.inner = inner.const_data_ptr<float>(),
+                          .gradient = gradient.mutable_data_ptr<float>(),
+                          .again = again.mutable_data_ptr<float>(),
+                          .width = width,
+                          .sums = sums.mutable_data_ptr<float>()},
+                         {0, 3});
+    const at::Tensor wide = inner.to(at::kDouble);
+    const at::Tensor expected = at::gelu_backward(given.to(at::kDouble), wide, "tanh");
+    expect_near(again, at::gelu(wide, "tanh"), 2e-7);
+    expect_near(gradient, expected, 1e-6);
+    expect_near(sums, expected.sum(0) + 1, 1e-6);
+  }
+}
+
+TEST_P(Kernels, NormaliseRows) {
+  for (const std::int64_t width : {1, 15, 16, 17, 384}) {
+    const at::Tensor x = at::randn({3, width}) * 2 + 0.5, y = at::empty_like(x);
+    const at::Tensor weight = at::randn({width}), bias = at::randn({width});
+    const at::Tensor mean = at::empty({3}), inverse = at::empty({3});
+    GetParam().norm({.x = x.const_data_ptr<float>(),
+                     .y = y.mutable_data_ptr<float>(),
+                     .width = width,
+                     .weight = weight.const_data_ptr<float>(),
+                     .bias = bias.const_data_ptr<float>(),
+                     .mean = mean.mutable_data_ptr<float>(),
+                     .inverse = inverse.mutable_data_ptr<float>(),
+                     .epsilon = 1e-5F},
+                    {0, 3});
+    const auto wide = [](const at::Tensor& each) { return each.to(at::kDouble); };
+    expect_near(y, at::layer_norm(wide(x), {width}, wide(weight), wide(bias)), 2e-6);
+    expect_near(mean, wide(x).mean(1), 1e-6);
+  }
+}
+
 TEST_P(Kernels, ComputeSwiGlu) {
   const at::Tensor x = numbers(1003), up = x.flip(0), y = at::empty_like(x);
   GetParam().swiglu({.gate = x.const_data_ptr<float>(),

@@ -102,6 +102,39 @@ TEST_P(NormRows, AddTheResidualBeforeTheyRound) {
   expect_near(of_x(at::kFloat, residual.to(at::kFloat)), expected, 1e-5);
 }
 
+/// In fp32 kernels of their own compute them, over blocks of rows.
+TEST(NormRowsInBlocks, HaveTheSumsOfAllRows) {
+  at::manual_seed(2);
+  for (const std::int64_t rows : {63, 64, 65, 200, 4100}) {
+    const at::Tensor x = at::randn({rows, 33}), weight = at::randn({33}), bias = at::randn({33});
+    const at::Tensor of_result = at::randn({rows, 33});
+    const auto gradients = [&](at::ScalarType type) {
+      NormStatistics statistics;
+      (void)norm_rows(x.to(type), weight.to(type), bias.to(type), {}, statistics);
+      return norm_rows_gradients(
+          of_result.to(type), x.to(type), weight.to(type), statistics, true, {});
+    };
+    const NormGradients expected = gradients(at::kDouble), actual = gradients(at::kFloat);
+    expect_near(actual.x, expected.x, 2e-6);
+    expect_near(actual.weight, expected.weight, 2e-6);
+    expect_near(actual.bias, expected.bias, 2e-6);
+  }
+}
+
+TEST(NormRowsInBlocks, GiveTheSameBitsOnTwoThreads) {
+  const at::Tensor x = at::randn({300, 33}), weight = at::randn({33});
+  const auto on = [&](int count) {
+    const Threads threads(count);
+    NormStatistics statistics;
+    const at::Tensor result = norm_rows(x, weight, weight, {}, statistics);
+    return norm_rows_gradients(result, x, weight, statistics, true, x);
+  };
+  const NormGradients one = on(1), two = on(2);
+  EXPECT_TRUE(one.x.equal(two.x));
+  EXPECT_TRUE(one.weight.equal(two.weight));
+  EXPECT_TRUE(one.bias.equal(two.bias));
+}
+
 TEST(NormRowsOfNothing, HaveZeroGradients) {
   NormStatistics statistics;
   const at::Tensor x = at::randn({0, 8}), weight = at::randn({8});

@@ -99,7 +99,26 @@ void rotate_heads(const at::Tensor& rows, const AttentionInputOptions& options, 
   rotate_rows_(heads, options.rotary->cosines, options.rotary->sines, sign);
 }
 
-/// Returns gradients of q, k and v side by side; those that nobody gave are zeros.
+/// Returns the tensor of which `parts` are the columns, one after the other; undefined if there is
+/// none.
+at::Tensor whole_of(const variable_list& parts, std::int64_t size) {
+  const at::Tensor& first = parts.front();
+  std::int64_t begin = first.storage_offset();
+  for (const at::Tensor& part : parts) {
+    if (!part.is_alias_of(first) || part.strides() != first.strides() ||
+        part.storage_offset() != begin) {
+      return {};
+    }
+    begin += part.size(2);
+  }
+  const bool is_dense =
+      first.stride(2) == 1 && first.stride(1) == size && first.stride(0) == first.size(1) * size;
+  return is_dense ? first.as_strided({first.size(0), first.size(1), size}, first.strides())
+                  : at::Tensor();
+}
+
+/// Returns gradients of q, k and v side by side; those that nobody gave are zeros. A copy where
+/// they are rotated: those that came are not ours.
 at::Tensor side_by_side(const variable_list& gradients,
                         const Setting& setting,
                         const at::Tensor& x) {
@@ -110,7 +129,8 @@ at::Tensor side_by_side(const variable_list& gradients,
                         ? gradients[i]
                         : at::zeros({x.size(0), x.size(1), sizes[i]}, x.options()));
   }
-  at::Tensor result = at::cat(parts, 2);
+  at::Tensor result = setting.options.rotary ? at::Tensor() : whole_of(parts, setting.size());
+  if (!result.defined()) result = at::cat(parts, 2);
   rotate_heads(result, setting.options, /*sign=*/-1);
   return result;
 }

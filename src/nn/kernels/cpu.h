@@ -14,6 +14,9 @@ struct CpuKernels {
   std::string_view name;
   void (*gelu)(const float* x, float* y, Part part);
   void (*gelu_gradient)(const float* x, const float* gradient, float* x_gradient, Part part);
+  void (*gelu_back)(const GeluBackElements& all, Part rows);
+  void (*norm)(const NormElements& all, Part rows);
+  void (*norm_gradients)(const NormGradientElements& all, Part rows);
   void (*swiglu)(const GateElements& all, Part part);
   void (*swiglu_gradient)(const GateElements& all, Part part);
   void (*cross_entropy)(const CrossEntropyRows& all, Part rows);
@@ -24,6 +27,10 @@ struct CpuKernels {
 
 /// Returns what this processor can run, fastest first.
 [[nodiscard]] std::vector<CpuKernels> cpu_kernels();
+
+/// Says whether Intel made this processor: its own library, MKL, is the fastest there and nowhere
+/// else.
+[[nodiscard]] bool is_made_by_intel();
 
 /// Returns the fastest ones.
 [[nodiscard]] const CpuKernels& best_kernels();

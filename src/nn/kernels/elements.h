@@ -33,6 +33,49 @@ struct GateElements {
   float* up_gradient = nullptr;
 };
 
+/// Rows [rows, width] that are normalised, as norm_rows.h says it.
+struct NormElements {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::int64_t width = 0;
+  const float* weight = nullptr;
+  /// Null where nothing is added.
+  const float* bias = nullptr;
+  /// Null for the root mean square.
+  float* mean = nullptr;
+  float* inverse = nullptr;
+  float epsilon = 0;
+  /// Whether the statistics are there already.
+  bool is_known = false;
+};
+
+/// What the gradients of NormElements need.
+struct NormGradientElements {
+  const float* of_result = nullptr;
+  const float* x = nullptr;
+  std::int64_t width = 0;
+  const float* weight = nullptr;
+  const float* mean = nullptr;
+  const float* inverse = nullptr;
+  /// Added to the gradient of x; null where there is none.
+  const float* residual = nullptr;
+  float* of_x = nullptr;
+  /// Sums over the rows of a part, added to what is there.
+  float* of_weight = nullptr;
+  float* of_bias = nullptr;
+};
+
+/// Rows [rows, width] that gelu was made of; see gelu_rows.h.
+struct GeluBackElements {
+  const float* inner = nullptr;
+  /// Becomes the gradient of `inner`.
+  float* gradient = nullptr;
+  float* again = nullptr;
+  std::int64_t width = 0;
+  /// Sums over the rows of a part, added to what is there.
+  float* sums = nullptr;
+};
+
 /// Rows of logits which become the gradients of the rows' losses.
 struct CrossEntropyRows {
   float* logits = nullptr;

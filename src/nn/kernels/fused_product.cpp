@@ -5,8 +5,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include "fused_product_cpu.h"
 #include "fused_product_cuda.h"
 #include "gelu.h"
+#include "products.h"
 
 namespace sheaf::nn {
 namespace {
@@ -49,8 +51,13 @@ FusedProduct with_result(FusedProduct product) {
 
 at::Tensor fused_product(const FusedProduct& product) {
   const at::NoGradGuard no_grad;
+  if (product.a.is_cpu() && prefers_one_dnn()) {
+    const at::Tensor result = product_by_one_dnn(product);
+    if (result.defined()) return result;
+  }
   const FusedProduct whole = with_result(product);
-  if (!whole.a.is_cuda() || !product_on_cuda(whole)) by_operators(whole);
+  const bool is_done = whole.a.is_cuda() ? product_on_cuda(whole) : product_by_blas(whole);
+  if (!is_done) by_operators(whole);
   return whole.result;
 }
 

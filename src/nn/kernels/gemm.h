@@ -10,6 +10,7 @@ struct Matrix {
   std::int64_t stride = 0;
 
   [[nodiscard]] Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
+  [[nodiscard]] Matrix from_column(std::int64_t column) const { return {data + column, stride}; }
 };
 
 /// c = a b + beta c, where c is [m, n] and the inner dim is k. A matrix that is transposed lies in

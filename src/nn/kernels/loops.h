@@ -65,17 +65,25 @@ constexpr float kCubic = 0.044715F;
   }
 }
 
+struct GeluPoint {
+  float value;
+  float slope;
+};
+
+[[gnu::always_inline]] inline GeluPoint gelu_point(float v) {
+  const Sigmoid s = both_sigmoids(kTwoRoots * v * (1.0F + kCubic * v * v));
+  // Far out the sigmoid is 0 or 1 and the slope must not outgrow what is left of it.
+  const float near = std::min(std::max(v, -100.0F), 100.0F);
+  const float slope = kTwoRoots * near * (1.0F + 3.0F * kCubic * near * near);
+  return {v * s.value, s.value + s.value * s.rest * slope};
+}
+
 [[gnu::always_inline]] inline void gelu_gradient_loop(const float* x,
                                                       const float* gradient,
                                                       float* x_gradient,
                                                       Part part) {
   for (std::int64_t i = part.begin; i < part.end; ++i) {
-    const float v = x[i];
-    const Sigmoid s = both_sigmoids(kTwoRoots * v * (1.0F + kCubic * v * v));
-    // Far out the sigmoid is 0 or 1 and the slope must not outgrow what is left of it.
-    const float near = std::min(std::max(v, -100.0F), 100.0F);
-    const float slope = kTwoRoots * near * (1.0F + 3.0F * kCubic * near * near);
-    x_gradient[i] = gradient[i] * (s.value + s.value * s.rest * slope);
+    x_gradient[i] = gradient[i] * gelu_point(x[i]).slope;
   }
 }
 

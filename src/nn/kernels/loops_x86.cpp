@@ -1,4 +1,5 @@
 #include "cpu.h"
+#include "norm_loops.h"
 #include "row_loops.h"
 #include "score_loops.h"
 
@@ -14,6 +15,18 @@ namespace {
                                                      float* x_gradient,
                                                      Part part) {
   gelu_gradient_loop(x, gradient, x_gradient, part);
+}
+
+[[gnu::target("avx512f")]] void gelu_back_avx512(const GeluBackElements& all, Part rows) {
+  gelu_back_part(all, rows);
+}
+
+[[gnu::target("avx512f")]] void norm_avx512(const NormElements& all, Part rows) {
+  norm_part(all, rows);
+}
+
+[[gnu::target("avx512f")]] void norm_gradients_avx512(const NormGradientElements& all, Part rows) {
+  norm_gradients_part(all, rows);
 }
 
 [[gnu::target("avx512f")]] void swiglu_avx512(const GateElements& all, Part part) {
@@ -44,6 +57,9 @@ namespace {
 constexpr CpuKernels kAvx512{.name = "avx512",
                              .gelu = gelu_avx512,
                              .gelu_gradient = gelu_gradient_avx512,
+                             .gelu_back = gelu_back_avx512,
+                             .norm = norm_avx512,
+                             .norm_gradients = norm_gradients_avx512,
                              .swiglu = swiglu_avx512,
                              .swiglu_gradient = swiglu_gradient_avx512,
                              .cross_entropy = cross_entropy_avx512,
@@ -60,6 +76,18 @@ constexpr CpuKernels kAvx512{.name = "avx512",
                                                     float* x_gradient,
                                                     Part part) {
   gelu_gradient_loop(x, gradient, x_gradient, part);
+}
+
+[[gnu::target("avx2,fma")]] void gelu_back_avx2(const GeluBackElements& all, Part rows) {
+  gelu_back_part(all, rows);
+}
+
+[[gnu::target("avx2,fma")]] void norm_avx2(const NormElements& all, Part rows) {
+  norm_part(all, rows);
+}
+
+[[gnu::target("avx2,fma")]] void norm_gradients_avx2(const NormGradientElements& all, Part rows) {
+  norm_gradients_part(all, rows);
 }
 
 [[gnu::target("avx2,fma")]] void swiglu_avx2(const GateElements& all, Part part) {
@@ -90,6 +118,9 @@ constexpr CpuKernels kAvx512{.name = "avx512",
 constexpr CpuKernels kAvx2{.name = "avx2",
                            .gelu = gelu_avx2,
                            .gelu_gradient = gelu_gradient_avx2,
+                           .gelu_back = gelu_back_avx2,
+                           .norm = norm_avx2,
+                           .norm_gradients = norm_gradients_avx2,
                            .swiglu = swiglu_avx2,
                            .swiglu_gradient = swiglu_gradient_avx2,
                            .cross_entropy = cross_entropy_avx2,
@@ -101,6 +132,14 @@ void gelu_sse2(const float* x, float* y, Part part) { gelu_loop(x, y, part); }
 
 void gelu_gradient_sse2(const float* x, const float* gradient, float* x_gradient, Part part) {
   gelu_gradient_loop(x, gradient, x_gradient, part);
+}
+
+void gelu_back_sse2(const GeluBackElements& all, Part rows) { gelu_back_part(all, rows); }
+
+void norm_sse2(const NormElements& all, Part rows) { norm_part(all, rows); }
+
+void norm_gradients_sse2(const NormGradientElements& all, Part rows) {
+  norm_gradients_part(all, rows);
 }
 
 void swiglu_sse2(const GateElements& all, Part part) { swiglu_loop(all, part); }
@@ -122,6 +161,9 @@ void attend_gradient_sse2(const ScoreRows& rows, const ScoreGradients& gradients
 constexpr CpuKernels kSse2{.name = "sse2",
                            .gelu = gelu_sse2,
                            .gelu_gradient = gelu_gradient_sse2,
+                           .gelu_back = gelu_back_sse2,
+                           .norm = norm_sse2,
+                           .norm_gradients = norm_gradients_sse2,
                            .swiglu = swiglu_sse2,
                            .swiglu_gradient = swiglu_gradient_sse2,
                            .cross_entropy = cross_entropy_sse2,
@@ -130,6 +172,8 @@ constexpr CpuKernels kSse2{.name = "sse2",
                            .drop = drop_sse2};
 
 }  // namespace
+
+bool is_made_by_intel() { return __builtin_cpu_is("intel"); }
 
 std::vector<CpuKernels> cpu_kernels() {
   std::vector<CpuKernels> found;

@@ -1,16 +1,26 @@
 #include "norm_rows.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 
+#include <optional>
 #include <utility>
 
+#include "cpu.h"
 #include "norm_rows_cuda.h"
+#include "plain.h"
+#include "row_blocks.h"
 
 namespace sheaf::nn {
 namespace {
+
+// Rows that are worth a thread.
+constexpr std::int64_t kRowsOfAPart = 64;
 
 at::Tensor widened(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
@@ -44,6 +54,65 @@ NormGradients gradients_by_operators(const NormBackward& in) {
           in.with_bias ? gradient.sum(0) : at::Tensor()};
 }
 
+/// Says whether the CPU kernels can take it: fp32, one row behind the other.
+bool is_plain(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return is_plain_fp32(x) && x.is_contiguous() && is_plain_fp32(weight) && weight.is_contiguous() &&
+         (!bias.defined() || (is_plain_fp32(bias) && bias.is_contiguous()));
+}
+
+const float* values_of(const at::Tensor& x) {
+  return x.defined() ? x.const_data_ptr<float>() : nullptr;
+}
+
+float* memory_of(const at::Tensor& x) {
+  return x.defined() ? x.mutable_data_ptr<float>() : nullptr;
+}
+
+at::Tensor by_kernel(const at::Tensor& x,
+                     const at::Tensor& weight,
+                     const at::Tensor& bias,
+                     const NormStatistics& statistics,
+                     std::optional<double> epsilon) {
+  at::Tensor result = at::empty_like(x);
+  const NormElements all{.x = values_of(x),
+                         .y = memory_of(result),
+                         .width = x.size(1),
+                         .weight = values_of(weight),
+                         .bias = values_of(bias),
+                         .mean = memory_of(statistics.mean),
+                         .inverse = memory_of(statistics.inverse),
+                         .epsilon = static_cast<float>(epsilon.value_or(0)),
+                         .is_known = !epsilon};
+  in_parallel({x.size(0), kRowsOfAPart}, [&](Part rows) { best_kernels().norm(all, rows); });
+  return result;
+}
+
+NormGradients gradients_by_kernel(const NormBackward& in) {
+  const std::int64_t width = in.x.size(1);
+  const RowBlocks blocks(in.x.size(0));
+  const at::Tensor of_weight = at::zeros({blocks.count(), width}, in.x.options());
+  const at::Tensor of_bias =
+      in.with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
+  const at::Tensor of_x = at::empty_like(in.x);
+  const NormGradientElements all{.of_result = values_of(in.of_result),
+                                 .x = values_of(in.x),
+                                 .width = width,
+                                 .weight = values_of(in.weight),
+                                 .mean = values_of(in.statistics.mean),
+                                 .inverse = values_of(in.statistics.inverse),
+                                 .residual = values_of(in.residual),
+                                 .of_x = memory_of(of_x),
+                                 .of_weight = memory_of(of_weight),
+                                 .of_bias = memory_of(of_bias)};
+  blocks.for_each([&](std::int64_t block, Part rows) {
+    NormGradientElements part = all;
+    part.of_weight += block * width;
+    if (part.of_bias != nullptr) part.of_bias += block * width;
+    best_kernels().norm_gradients(part, rows);
+  });
+  return {of_x, of_weight.sum(0), in.with_bias ? of_bias.sum(0) : at::Tensor()};
+}
+
 }  // namespace
 
 at::Tensor norm_rows(const at::Tensor& x,
@@ -54,6 +123,12 @@ at::Tensor norm_rows(const at::Tensor& x,
   if (x.is_cuda()) {
     at::Tensor result = norm_rows_on_cuda(x, weight, bias, options, statistics);
     if (result.defined()) return result;
+  }
+  if (is_plain(x, weight, bias)) {
+    statistics.inverse = at::empty({x.size(0)}, x.options());
+    statistics.mean =
+        options.kind == NormKind::layer ? at::empty({x.size(0)}, x.options()) : at::Tensor();
+    return by_kernel(x, weight, bias, statistics, options.epsilon);
   }
   statistics = statistics_of(x, options);
   return norm_rows_again(x, weight, bias, statistics);
@@ -67,6 +142,7 @@ at::Tensor norm_rows_again(const at::Tensor& x,
     at::Tensor result = norm_rows_again_on_cuda(x, weight, bias, statistics);
     if (result.defined()) return result;
   }
+  if (is_plain(x, weight, bias)) return by_kernel(x, weight, bias, statistics, std::nullopt);
   at::Tensor result = centred(x, statistics) * statistics.inverse.unsqueeze(1);
   result *= widened(weight);
   if (bias.defined()) result += widened(bias);
@@ -85,6 +161,8 @@ NormGradients norm_rows_gradients(const at::Tensor& of_result,
     NormGradients result = norm_rows_gradients_on_cuda(in);
     if (result.x.defined()) return result;
   }
+  const bool is_plain_too = is_plain_fp32(of_result) && of_result.is_contiguous();
+  if (is_plain(x, weight, residual) && is_plain_too) return gradients_by_kernel(in);
   return gradients_by_operators(in);
 }
 

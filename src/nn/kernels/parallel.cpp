@@ -17,6 +17,8 @@
 namespace sheaf::nn {
 namespace {
 
+constexpr std::int64_t kPartsPerThread = 4;
+
 using RunRegion = void (*)(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
 
 /// Returns null where LibTorch brings another kind of OpenMP.
@@ -62,13 +64,14 @@ class Region {
 void in_parallel(const Pieces& pieces, c10::function_ref<void(Part)> body) {
   if (pieces.count <= 0) return;
   const std::int64_t worthwhile = pieces.count / std::max<std::int64_t>(pieces.grain, 1);
-  const std::int64_t num_parts = std::min<std::int64_t>(worthwhile, at::get_num_threads());
-  if (num_parts <= 1 || at::in_parallel_region() || run_region() == nullptr) {
+  const std::int64_t num_threads = std::min<std::int64_t>(worthwhile, at::get_num_threads());
+  if (num_threads <= 1 || at::in_parallel_region() || run_region() == nullptr) {
     return body({0, pieces.count});
   }
-  Region region(pieces, num_parts, body);
+  // More parts than threads: one that loses its core for a moment leaves the rest to the others.
+  Region region(pieces, std::min(worthwhile, kPartsPerThread * num_threads), body);
   const auto work = [](void* data) { static_cast<Region*>(data)->work(); };
-  run_region()(work, &region, static_cast<unsigned>(num_parts), 0);
+  run_region()(work, &region, static_cast<unsigned>(num_threads), 0);
   region.rethrow();
 }
 

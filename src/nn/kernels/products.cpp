@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cpu.h"
 #include "plain.h"
 
 namespace sheaf::nn {
@@ -38,13 +39,26 @@ bool is_recorded(const at::Tensor& x, const at::Tensor& w) {
 
 }  // namespace
 
-at::Tensor times_transposed(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+bool prefers_one_dnn() {
+  static const bool kPreferred = one_dnn() && !is_made_by_intel();
+  return kPreferred;
+}
+
+at::Tensor times_transposed_by_one_dnn(const at::Tensor& x,
+                                       const at::Tensor& w,
+                                       const at::Tensor& bias) {
   if (!one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || x.numel() == 0 || w.numel() == 0 ||
       is_recorded(x, w)) {
-    return at::linear(x, w, bias);
+    return {};
   }
   const auto added = bias.defined() ? std::optional(bias) : std::nullopt;
   return one_dnn()->call(x, w, added, "none", c10::List<std::optional<at::Scalar>>(), "");
+}
+
+at::Tensor times_transposed(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+  const at::Tensor result =
+      prefers_one_dnn() ? times_transposed_by_one_dnn(x, w, bias) : at::Tensor();
+  return result.defined() ? result : at::linear(x, w, bias);
 }
 
 }  // namespace sheaf::nn

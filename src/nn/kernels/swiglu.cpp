@@ -2,9 +2,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
+
+#include <algorithm>
 
 #include "cpu.h"
 #include "plain.h"
@@ -43,28 +44,53 @@ SwigluGradients room_for(const at::Tensor& gate, const at::Tensor& up, bool with
   return result;
 }
 
+at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(1) == 1 ? x : x.contiguous(); }
+
+/// Calls `body` with a row's number, for all rows, in parallel.
+template <class Body>
+void for_rows(const at::Tensor& like, const Body& body) {
+  const std::int64_t grain = kGrain / std::max<std::int64_t>(like.size(1), 1) + 1;
+  in_parallel({like.size(0), grain}, [&](Part rows) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) body(row);
+  });
+}
+
+const float* row_of(const at::Tensor& x, std::int64_t row) {
+  return x.const_data_ptr<float>() + row * x.stride(0);
+}
+
+float* room_of(const at::Tensor& x, std::int64_t row) {
+  return x.mutable_data_ptr<float>() + row * x.stride(0);
+}
+
 at::Tensor by_cpu_kernel(const at::Tensor& gate, const at::Tensor& up) {
-  const at::Tensor g = gate.contiguous(), u = up.contiguous();
-  at::Tensor y = at::empty_like(g);
-  const GateElements all{.gate = g.const_data_ptr<float>(),
-                         .up = u.const_data_ptr<float>(),
-                         .output = y.mutable_data_ptr<float>()};
-  in_parallel({y.numel(), kGrain}, [&](Part part) { best_kernels().swiglu(all, part); });
+  const at::Tensor g = with_dense_rows(gate), u = with_dense_rows(up);
+  at::Tensor y = at::empty({g.size(0), g.size(1)}, g.options());
+  for_rows(y, [&](std::int64_t row) {
+    best_kernels().swiglu({.gate = row_of(g, row), .up = row_of(u, row), .output = room_of(y, row)},
+                          {0, y.size(1)});
+  });
   return y;
 }
 
-SwigluGradients gradients_by_cpu_kernel(const at::Tensor& gate,
-                                        const at::Tensor& up,
-                                        const at::Tensor& of_result) {
-  const at::Tensor g = gate.contiguous(), u = up.contiguous(), from = of_result.contiguous();
-  const at::Tensor of_gate = at::empty_like(g), of_up = at::empty_like(u);
-  const GateElements all{.gate = g.const_data_ptr<float>(),
-                         .up = u.const_data_ptr<float>(),
-                         .gradient = from.const_data_ptr<float>(),
-                         .output = of_gate.mutable_data_ptr<float>(),
-                         .up_gradient = of_up.mutable_data_ptr<float>()};
-  in_parallel({g.numel(), kGrain}, [&](Part part) { best_kernels().swiglu_gradient(all, part); });
-  return {of_gate, of_up, {}};
+void gradients_by_cpu_kernel(const at::Tensor& gate,
+                             const at::Tensor& up,
+                             const at::Tensor& of_result,
+                             const SwigluGradients& out) {
+  const at::Tensor g = with_dense_rows(gate), u = with_dense_rows(up);
+  const at::Tensor from = with_dense_rows(of_result);
+  const Part columns{0, g.size(1)};
+  for_rows(g, [&](std::int64_t row) {
+    GateElements all{.gate = row_of(g, row),
+                     .up = row_of(u, row),
+                     .gradient = row_of(from, row),
+                     .output = room_of(out.gate, row),
+                     .up_gradient = room_of(out.up, row)};
+    best_kernels().swiglu_gradient(all, columns);
+    if (!out.again.defined()) return;
+    all.output = room_of(out.again, row);
+    best_kernels().swiglu(all, columns);
+  });
 }
 
 SwigluGradients gradients_by_operators(const at::Tensor& gate,
@@ -87,14 +113,13 @@ SwigluGradients swiglu_rows_gradients(const at::Tensor& gate,
                                       const at::Tensor& up,
                                       const at::Tensor& of_result,
                                       bool with_again) {
-  const bool on_cpu = is_plain_fp32(gate) && is_plain_fp32(up) && is_plain_fp32(of_result);
-  if (on_cpu && !with_again && !are_halves(gate, up)) {
-    return gradients_by_cpu_kernel(gate, up, of_result);
-  }
   SwigluGradients result = room_for(gate, up, with_again);
+  if (is_plain_fp32(gate) && is_plain_fp32(up) && is_plain_fp32(of_result)) {
+    gradients_by_cpu_kernel(gate, up, of_result, result);
+    return result;
+  }
   if (gate.is_cuda() && swiglu_gradients_on_cuda(gate, up, of_result, result)) return result;
-  const SwigluGradients each = on_cpu ? gradients_by_cpu_kernel(gate, up, of_result)
-                                      : gradients_by_operators(gate, up, of_result);
+  const SwigluGradients each = gradients_by_operators(gate, up, of_result);
   result.gate.copy_(each.gate);
   result.up.copy_(each.up);
   if (with_again) result.again.copy_(swiglu_rows(gate, up));

@@ -1,0 +1,170 @@
+#include "fused_product_cpu.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "cpu.h"
+#include "gelu.h"
+#include "gemm.h"
+#include "plain.h"
+#include "products.h"
+
+namespace sheaf::nn {
+namespace {
+
+// Rows that are multiplied at once where more is done to them: they are still in the cache then,
+// and a product of as many is as fast as one of all.
+constexpr std::int64_t kPanel = 256;
+// A side that is cut into pieces for the threads.
+constexpr std::int64_t kLongSide = 4096;
+constexpr std::int64_t kPiece = 1024;
+
+/// A matrix as BLAS wants it.
+struct View {
+  Matrix matrix;
+  bool transposed = false;
+};
+
+/// Returns nothing where neither rows nor columns are dense.
+std::optional<View> view_of(const at::Tensor& x) {
+  if (!is_plain_fp32(x) || x.numel() == 0) return std::nullopt;
+  auto* const data = const_cast<float*>(x.const_data_ptr<float>());
+  if (x.stride(1) == 1 && x.stride(0) >= x.size(1)) return View{{data, x.stride(0)}, false};
+  if (x.stride(0) == 1 && x.stride(1) >= x.size(0)) return View{{data, x.stride(1)}, true};
+  return std::nullopt;
+}
+
+/// Rows that may be undefined, and then are null.
+Matrix rows_of(const at::Tensor& x) {
+  if (!x.defined()) return {};
+  return {const_cast<float*>(x.const_data_ptr<float>()), x.stride(0)};
+}
+
+bool has_dense_rows(const at::Tensor& x) {
+  return !x.defined() || (is_plain_fp32(x) && x.stride(-1) == 1);
+}
+
+/// All matrices of a call; those that are not wanted are null.
+struct Parts {
+  Product product;
+  Matrix residual;
+  Matrix inner;
+  Matrix result;
+  const float* bias = nullptr;
+
+  /// Where the product itself is written.
+  [[nodiscard]] Matrix of_product() const { return inner.data != nullptr ? inner : result; }
+};
+
+std::optional<Parts> parts_of(const FusedProduct& product) {
+  const auto a = view_of(product.a), b = view_of(product.b), c = view_of(product.result);
+  if (!a || !b || !c || c->transposed || !has_dense_rows(product.residual) ||
+      !has_dense_rows(product.inner) || !has_dense_rows(product.bias)) {
+    return std::nullopt;
+  }
+  Parts parts{.product = {.a = a->matrix,
+                          .b = b->matrix,
+                          .m = product.a.size(0),
+                          .n = product.b.size(1),
+                          .k = product.a.size(1),
+                          .transpose_a = a->transposed,
+                          .transpose_b = b->transposed},
+              .residual = rows_of(product.residual),
+              .inner = rows_of(product.inner),
+              .result = c->matrix};
+  if (product.bias.defined()) parts.bias = product.bias.const_data_ptr<float>();
+  parts.product.c = parts.of_product();
+  return parts;
+}
+
+/// Returns the part of a product that makes these rows of the result.
+Product rows_of(Product whole, Part rows) {
+  whole.a = whole.transpose_a ? whole.a.from_column(rows.begin) : whole.a.from_row(rows.begin);
+  whole.c = whole.c.from_row(rows.begin);
+  whole.m = rows.end - rows.begin;
+  return whole;
+}
+
+Product columns_of(Product whole, Part columns) {
+  whole.b =
+      whole.transpose_b ? whole.b.from_row(columns.begin) : whole.b.from_column(columns.begin);
+  whole.c = whole.c.from_column(columns.begin);
+  whole.n = columns.end - columns.begin;
+  return whole;
+}
+
+/// Writes what the product is added to into a row of it.
+void begin_row(const Parts& parts, std::int64_t row) {
+  const std::int64_t width = parts.product.n;
+  float* const to = parts.of_product().from_row(row).data;
+  if (parts.residual.data == nullptr) {
+    std::memcpy(to, parts.bias, sizeof(float) * static_cast<std::size_t>(width));
+    return;
+  }
+  const float* const from = parts.residual.from_row(row).data;
+  if (parts.bias == nullptr) {
+    std::memcpy(to, from, sizeof(float) * static_cast<std::size_t>(width));
+    return;
+  }
+  for (std::int64_t i = 0; i < width; ++i) to[i] = from[i] + parts.bias[i];
+}
+
+void run_panel(const Parts& parts, Part rows) {
+  const bool begins = parts.bias != nullptr || parts.residual.data != nullptr;
+  for (std::int64_t row = rows.begin; begins && row < rows.end; ++row) begin_row(parts, row);
+  Product panel = rows_of(parts.product, rows);
+  panel.beta = begins ? 1 : 0;
+  multiply(panel);
+  if (parts.inner.data == nullptr) return;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    best_kernels().gelu(
+        parts.inner.from_row(row).data, parts.result.from_row(row).data, {0, panel.n});
+  }
+}
+
+}  // namespace
+
+/// Multiplies matrices with a long side, such as a vocabulary, in pieces of it that threads take
+/// one after the other: BLAS's own threads were 10 % slower there.
+void multiply_in_pieces(const Product& whole) {
+  const bool by_rows = whole.m >= whole.n;
+  const std::int64_t length = by_rows ? whole.m : whole.n;
+  if (length < kLongSide) return multiply(whole);
+  in_parallel({(length + kPiece - 1) / kPiece}, [&](Part part) {
+    const Part piece{part.begin * kPiece, std::min(part.end * kPiece, length)};
+    multiply(by_rows ? rows_of(whole, piece) : columns_of(whole, piece));
+  });
+}
+
+bool product_by_blas(const FusedProduct& product) {
+  auto parts = parts_of(product);
+  if (!has_gemm() || !parts) return false;
+  const bool is_plain =
+      parts->bias == nullptr && parts->residual.data == nullptr && parts->inner.data == nullptr;
+  if (is_plain) {
+    parts->product.beta = product.adds ? 1 : 0;
+    multiply_in_pieces(parts->product);
+    return true;
+  }
+  if (product.adds) return false;
+  const std::int64_t rows = parts->product.m;
+  in_parallel({(rows + kPanel - 1) / kPanel}, [&](Part panels) {
+    for (std::int64_t i = panels.begin; i < panels.end; ++i) {
+      run_panel(*parts, {i * kPanel, std::min((i + 1) * kPanel, rows)});
+    }
+  });
+  return true;
+}
+
+at::Tensor product_by_one_dnn(const FusedProduct& product) {
+  if (product.result.defined()) return {};
+  at::Tensor value = times_transposed_by_one_dnn(product.a, product.b.t(), product.bias);
+  if (!value.defined()) return {};
+  if (product.residual.defined()) value.add_(product.residual);
+  if (!product.inner.defined()) return value;
+  product.inner.set_(value);  // its memory, not a copy
+  return gelu_of(value);
+}
+
+}  // namespace sheaf::nn
