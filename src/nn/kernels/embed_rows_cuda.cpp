@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "awake.h"
 #include "embed_rows_kernel.h"
 #include "on_cuda.h"
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "awake.h"
 #include "cpu.h"
 #include "norm_rows_cuda.h"
 #include "plain.h"
@@ -74,11 +75,12 @@ at::Tensor by_kernel(const at::Tensor& x,
                      const NormStatistics& statistics,
                      std::optional<double> epsilon) {
   at::Tensor result = at::empty_like(x);
+  const at::Tensor factors = awake(weight), added = awake(bias);
   const NormElements all{.x = values_of(x),
                          .y = memory_of(result),
                          .width = x.size(1),
-                         .weight = values_of(weight),
-                         .bias = values_of(bias),
+                         .weight = values_of(factors),
+                         .bias = values_of(added),
                          .mean = memory_of(statistics.mean),
                          .inverse = memory_of(statistics.inverse),
                          .epsilon = static_cast<float>(epsilon.value_or(0)),
@@ -93,11 +95,11 @@ NormGradients gradients_by_kernel(const NormBackward& in) {
   const at::Tensor of_weight = at::zeros({blocks.count(), width}, in.x.options());
   const at::Tensor of_bias =
       in.with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
-  const at::Tensor of_x = at::empty_like(in.x);
+  const at::Tensor of_x = at::empty_like(in.x), factors = awake(in.weight);
   const NormGradientElements all{.of_result = values_of(in.of_result),
                                  .x = values_of(in.x),
                                  .width = width,
-                                 .weight = values_of(in.weight),
+                                 .weight = values_of(factors),
                                  .mean = values_of(in.statistics.mean),
                                  .inverse = values_of(in.statistics.inverse),
                                  .residual = values_of(in.residual),

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include "awake.h"
 #include "column_sums_kernel.h"
 #include "norm_rows_kernel.h"
 #include "on_cuda.h"

@@ -51,12 +51,6 @@ template <class... Pointers>
   return width % 8 == 0 && stride % 8 == 0 && (fits(pointers) && ...);
 }
 
-/// Returns a parameter without gaps. Its view is an operator, and operators wake parameters that
-/// are spread over ranks (module/touch.h); kernels alone would read what is not there.
-[[nodiscard]] inline at::Tensor awake(const at::Tensor& parameter) {
-  return parameter.defined() ? parameter.view(parameter.sizes()).contiguous() : parameter;
-}
-
 /// Returns the memory of `x` to read, or null where it is undefined.
 [[nodiscard]] inline const void* data_of(const at::Tensor& x) {
   return x.defined() ? x.const_data_ptr() : nullptr;
