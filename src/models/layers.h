@@ -80,7 +80,8 @@ struct RmsNorm final : torch::nn::Module {
 struct Folder final : torch::nn::Module {};
 
 /// Says whether what is fused can compute with `x` and parameters like `weight`: in one type, which
-/// on CPUs is fp32.
+/// on CPUs is fp32. The number of samples must not matter: ranks without any wake units in the same
+/// order as the others.
 [[nodiscard]] bool can_fuse(const at::Tensor& x, const at::Tensor& weight);
 
 /// Returns the site as it is in training, or one that drops nothing.

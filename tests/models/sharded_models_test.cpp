@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -36,14 +37,15 @@ struct Task {
   at::Tensor targets;
 };
 
-Task task_of(const std::string& preset) {
+/// Without dropout models are computed in larger pieces.
+Task task_of(const std::string& preset, double dropout = 0.1) {
   const at::Tensor digits = testing::random_texts({kSamples, 28, 28}, 256).to(at::kByte);
   if (preset.starts_with("mnist")) {
     return {{.preset = preset}, digits, testing::random_texts({kSamples}, 10)};
   }
   const at::Tensor texts = testing::random_texts({kSamples, 16}, 256);
-  ModelOptions options{.preset = preset, .context = 16, .attention_dropout = 0.1};
-  if (preset.starts_with("gpt2")) options.dropout = 0.1;
+  ModelOptions options{.preset = preset, .context = 16, .attention_dropout = dropout};
+  if (preset.starts_with("gpt2")) options.dropout = dropout;
   return {options, texts, texts.roll(-1, 1)};
 }
 
@@ -56,9 +58,20 @@ ShardOptions options_on(const comm::Group& group, Stage stage, const Model& mode
   return options;
 }
 
-NamedTensors train(const Task& task, Stage stage, const comm::Group& group) {
+/// Units of modules with this many parameters, which any operator wakes.
+ShardOptions by_size(const comm::Group& group, std::int64_t parameters) {
+  return {.group = group,
+          .stage = Stage::zero3,
+          .wrap = {.min_parameters = parameters},
+          .wake = sharding::Wake::touch,
+          .seed = kSeed};
+}
+
+using Choice = std::function<ShardOptions(const Model& model)>;
+
+NamedTensors train(const Task& task, const Choice& choice, const comm::Group& group) {
   const auto model = deferred([&] { return build(task.options); });
-  const auto state = shard(*model, options_on(group, stage, *model));
+  const auto state = shard(*model, choice(*model));
   optim::Sgd optimizer(state.slots(), {.learning_rate = 0.01});
   const std::int64_t each = group.size() == 1 ? kSamples : kEach;
   const std::int64_t begin = std::min(group.rank() * each, kSamples);
@@ -76,7 +89,8 @@ NamedTensors train(const Task& task, Stage stage, const comm::Group& group) {
 NamedTensors train_alone(const Task& task) {
   NamedTensors values;
   testing::on_ranks(testing::Way::shared_threads, 1, [&](const comm::Group& group) {
-    values = train(task, Stage::ddp, group);
+    const auto plain = [&](const Model& model) { return options_on(group, Stage::ddp, model); };
+    values = train(task, plain, group);
   });
   return values;
 }
@@ -97,20 +111,36 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Stage::ddp, Stage::zero2, Stage::zero3)),
     name_of);
 
-TEST_P(ShardedModel, TakesTheStepsOfOneRank) {
-  const auto& [preset, stage] = GetParam();
-  const Task task = task_of(preset);
+/// The same for all ways to cut a model.
+void expect_steps_of_one_rank(const Task& task,
+                              const std::function<Choice(const comm::Group& group)>& choice) {
   const NamedTensors expected = train_alone(task);
-  ::testing::internal::CaptureStderr();
-  testing::on_ranks(testing::Way::shared_threads, kRanks, [&, stage = stage](comm::Group group) {
-    const NamedTensors actual = train(task, stage, group);
+  testing::on_ranks(testing::Way::shared_threads, kRanks, [&](const comm::Group& group) {
+    const NamedTensors actual = train(task, choice(group), group);
     require(actual.size() == expected.size(), "the same parameters");
     for (const auto& [name, value] : expected) {
       require(actual.at(name).allclose(value, kTolerance, kTolerance), name);
     }
   });
+}
+
+TEST_P(ShardedModel, TakesTheStepsOfOneRank) {
+  const auto& [preset, stage] = GetParam();
+  ::testing::internal::CaptureStderr();
+  expect_steps_of_one_rank(task_of(preset), [stage = stage](const comm::Group& group) {
+    return [group, stage](const Model& model) { return options_on(group, stage, model); };
+  });
   // A unit that was used outside of its block would be named there.
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ShardedModelInOnePiece, TakesTheStepsOfOneRankWithUnitsBySize) {
+  for (const std::string preset : {"gpt2-tiny", "smollm3-tiny"}) {
+    SCOPED_TRACE(preset);
+    expect_steps_of_one_rank(task_of(preset, /*dropout=*/0), [](const comm::Group& group) {
+      return [group](const Model&) { return by_size(group, 1000); };
+    });
+  }
 }
 
 TEST(ShardedGenerate, WritesWhatOneRankWrites) {

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include "awake.h"
 #include "fused_product_cpu.h"
 #include "fused_product_cuda.h"
 #include "gelu.h"
@@ -40,7 +41,10 @@ void by_operators(const FusedProduct& product) {
   product.adds ? result.add_(value) : result.copy_(value);
 }
 
-FusedProduct with_result(FusedProduct product) {
+/// Returns the product with parameters that are there, and with room for the result.
+FusedProduct ready(FusedProduct product) {
+  product.b = product.b.view(product.b.sizes());  // see awake(), which would copy a transposed view
+  product.bias = awake(product.bias);
   if (!product.result.defined()) {
     product.result = at::empty({product.a.size(0), product.b.size(1)}, product.a.options());
   }
@@ -55,7 +59,7 @@ at::Tensor fused_product(const FusedProduct& product) {
     const at::Tensor result = product_by_one_dnn(product);
     if (result.defined()) return result;
   }
-  const FusedProduct whole = with_result(product);
+  const FusedProduct whole = ready(product);
   const bool is_done = whole.a.is_cuda() ? product_on_cuda(whole) : product_by_blas(whole);
   if (!is_done) by_operators(whole);
   return whole.result;

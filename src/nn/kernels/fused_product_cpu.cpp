@@ -4,7 +4,6 @@
 #include <cstring>
 #include <optional>
 
-#include "awake.h"
 #include "cpu.h"
 #include "gelu.h"
 #include "gemm.h"
@@ -138,9 +137,7 @@ void multiply_in_pieces(const Product& whole) {
   });
 }
 
-bool product_by_blas(const FusedProduct& given) {
-  FusedProduct product = given;
-  product.bias = awake(given.bias);
+bool product_by_blas(const FusedProduct& product) {
   auto parts = parts_of(product);
   if (!has_gemm() || !parts) return false;
   const bool is_plain =
