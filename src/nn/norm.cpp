@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "kernels/norm_rows.h"
+#include "kernels/widened.h"
 #include "rows.h"
 #include "sheaf/base/error.h"
 
@@ -21,10 +22,6 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-at::Tensor widened(const at::Tensor& x) {
-  return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
-}
 
 at::Tensor inverse_root(const at::Tensor& x, double epsilon) {
   return x.square().mean(-1, /*keepdim=*/true).add(epsilon).rsqrt();

@@ -17,7 +17,7 @@ class Gpt2Block final : public Block {
     x_ = std::move(x);
     Held normed = layer_norm_forward(pass, statistics1_);
     Held mixed = attend(pass, std::move(normed));
-    y_ = adds_residual(pass) ? std::move(mixed) : pass.made(pass.width());
+    y_ = is_fused(pass) ? std::move(mixed) : pass.made(pass.width());
     mixed.reset();
     normed = layer_norm_forward(pass, statistics2_);
     Held made = feed_forward(pass, std::move(normed));
@@ -40,12 +40,11 @@ class Gpt2Block final : public Block {
     return {.place = first_ + place, .in = in, .out = out, .bias = true};
   }
 
-  /// Whether the feed-forward part is one piece.
+  /// Whether the feed-forward part is one piece, and the product behind attention adds the
+  /// residual.
   static bool is_fused(const Pass& pass) {
     return makes_norms_again(pass) && pass.model.dropout == 0;
   }
-  /// Whether the product behind attention adds the residual.
-  static bool adds_residual(const Pass& pass) { return is_fused(pass); }
 
   Held attend(const Pass& pass, Held normed) {
     const Held qkv = pass.made(3 * pass.width());

@@ -128,11 +128,7 @@ void launch(const AddedRows& all, cudaStream_t queue) {
 void launch_embed(const EmbeddedRows& all, void* stream) {
   auto* const queue = static_cast<cudaStream_t>(stream);
   with_type(all.type, [&]<class T>(T) {
-    if (all.in_chunks) {
-      launch<T, kChunk>(all, queue);
-    } else {
-      launch<T, 1>(all, queue);
-    }
+    all.in_chunks ? launch<T, kChunk>(all, queue) : launch<T, 1>(all, queue);
   });
   check_launch("an embedding");
 }
@@ -141,11 +137,7 @@ void launch_add_rows(const AddedRows& all, void* stream) {
   auto* const queue = static_cast<cudaStream_t>(stream);
   with_type(all.type, [&]<class T>(T) {
     with_type(all.target_type, [&]<class Target>(Target) {
-      if (all.in_chunks) {
-        launch<T, Target, kChunk>(all, queue);
-      } else {
-        launch<T, Target, 1>(all, queue);
-      }
+      all.in_chunks ? launch<T, Target, kChunk>(all, queue) : launch<T, Target, 1>(all, queue);
     });
   });
   check_launch("an embedding's gradient");

@@ -16,16 +16,13 @@
 #include "norm_rows_cuda.h"
 #include "plain.h"
 #include "row_blocks.h"
+#include "widened.h"
 
 namespace sheaf::nn {
 namespace {
 
 // Rows that are worth a thread.
 constexpr std::int64_t kRowsOfAPart = 64;
-
-at::Tensor widened(const at::Tensor& x) {
-  return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
-}
 
 /// Returns x - mean, where there is one, in a wide type.
 at::Tensor centred(const at::Tensor& x, const NormStatistics& statistics) {

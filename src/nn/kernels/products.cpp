@@ -39,16 +39,18 @@ bool is_recorded(const at::Tensor& x, const at::Tensor& w) {
 
 }  // namespace
 
+bool has_one_dnn() { return one_dnn().has_value(); }
+
 bool prefers_one_dnn() {
-  static const bool kPreferred = one_dnn() && !is_made_by_intel();
+  static const bool kPreferred = has_one_dnn() && !is_made_by_intel();
   return kPreferred;
 }
 
 at::Tensor times_transposed_by_one_dnn(const at::Tensor& x,
                                        const at::Tensor& w,
                                        const at::Tensor& bias) {
-  if (!one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || x.numel() == 0 || w.numel() == 0 ||
-      is_recorded(x, w)) {
+  if (!has_one_dnn() || !is_plain_fp32(x) || !is_plain_fp32(w) || x.numel() == 0 ||
+      w.numel() == 0 || is_recorded(x, w)) {
     return {};
   }
   const auto added = bias.defined() ? std::optional(bias) : std::nullopt;

@@ -4,6 +4,9 @@
 
 namespace sheaf::nn {
 
+/// Says whether LibTorch was built with oneDNN.
+[[nodiscard]] bool has_one_dnn();
+
 /// Says whether oneDNN is the fastest way to multiply fp32 matrices here. Else it is the BLAS that
 /// LibTorch brings: on Intel's processors, whose maker wrote it, by 5 to 9 % (2 cores with
 /// AVX-512); on an AMD EPYC oneDNN was the faster one by 19 %.

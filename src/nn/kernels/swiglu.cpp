@@ -10,16 +10,13 @@
 #include "cpu.h"
 #include "plain.h"
 #include "swiglu_cuda.h"
+#include "widened.h"
 
 namespace sheaf::nn {
 namespace {
 
 // Elements that are worth a thread.
 constexpr std::int64_t kGrain = 1 << 14;
-
-at::Tensor widened(const at::Tensor& x) {
-  return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
-}
 
 bool are_halves(const at::Tensor& gate, const at::Tensor& up) {
   const std::int64_t hidden = gate.size(1);

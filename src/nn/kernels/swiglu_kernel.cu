@@ -88,11 +88,7 @@ void launch(const GateRows& all, cudaStream_t queue) {
 void launch_swiglu(const GateRows& all, void* stream) {
   auto* const queue = static_cast<cudaStream_t>(stream);
   with_type(all.type, [&]<class T>(T) {
-    if (all.in_chunks) {
-      launch<T, kChunk>(all, queue);
-    } else {
-      launch<T, 1>(all, queue);
-    }
+    all.in_chunks ? launch<T, kChunk>(all, queue) : launch<T, 1>(all, queue);
   });
   check_launch("SwiGLU");
 }
