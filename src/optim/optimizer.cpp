@@ -113,6 +113,10 @@ Optimizer::Optimizer(Slots slots, OptimizerSetup setup)
   for (const Segment& segment : segments) counts_.slots.emplace_back(segment.slots.size());
 }
 
+Optimizer::~Optimizer() {
+  if (steps_in_backward_) static_cast<void>(slots_->step_as_ready({}));
+}
+
 void Optimizer::step(double learning_rate_factor, const UpdateOptions& options) {
   check_not_negative("the factor of the learning rate", learning_rate_factor);
   check_scale(options.gradient_scale, slots_->segments());
@@ -120,10 +124,24 @@ void Optimizer::step(double learning_rate_factor, const UpdateOptions& options) 
   slots_->begin_step();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     step_segment(i, learning_rate_factor, options);
-    slots_->stepped(i);
   }
   slots_->end_step();
+  steps_in_backward_ = false;
   if (options.recording == nullptr) ++counts_.steps;
+}
+
+bool Optimizer::step_in_backward(double learning_rate_factor, const UpdateOptions& options) {
+  check_not_negative("the factor of the learning rate", learning_rate_factor);
+  check_scale(options.gradient_scale, slots_->segments());
+  steps_in_backward_ =
+      slots_->step_as_ready([this, learning_rate_factor, options](std::size_t segment) {
+        const at::NoGradGuard no_grad;
+        step_segment(segment, learning_rate_factor, options);
+      });
+  if (!steps_in_backward_) return false;
+  // Here and not within backward, where their memory would be another stream's.
+  for (std::size_t i = 0; i < states_.size(); ++i) make_states(i);
+  return true;
 }
 
 void Optimizer::step_segment(std::size_t segment,
@@ -155,6 +173,7 @@ void Optimizer::step_segment(std::size_t segment,
     runs.push_back(std::move(run));
   }
   update(runs);
+  slots_->stepped(segment);
 }
 
 RecordedStep Optimizer::new_recording() const {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +27,8 @@ class EngineSlots final : public optim::SlotSource {
   [[nodiscard]] bool takes_part(std::size_t segment, std::size_t slot) const override;
   void stepped(std::size_t segment) override;
   void end_step() override;
+  /// Not where unused parameters are looked for: whether one is used is known at the end alone.
+  [[nodiscard]] bool step_as_ready(StepSegment step) override;
 
  private:
   struct Place {
@@ -30,10 +36,17 @@ class EngineSlots final : public optim::SlotSource {
     std::size_t segment = 0;
   };
 
+  [[nodiscard]] GradientBuffer& buffer_of(const Place& place);
+  void step_unit(std::size_t unit, const StepSegment& step);
+
   std::shared_ptr<Engine> engine_;
   std::vector<optim::Segment> segments_;
   std::vector<Place> places_;
   std::vector<Pending> refreshing_;
+  /// Where units are stepped within backward, on a GPU; none before.
+  std::optional<c10::Stream> update_stream_;
+  /// What end_step() has to wait for: the last unit that was stepped there.
+  std::unique_ptr<c10::Event> updated_;
   std::vector<memory::Charge> charges_;
 };
 

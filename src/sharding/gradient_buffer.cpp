@@ -247,6 +247,7 @@ void GradientBuffer::finish_exchange(GradientFlight& flight) {
 
 void GradientBuffer::forget_result() {
   has_result_ = false;
+  used_up_ = false;
   release_lasting();
 }
 

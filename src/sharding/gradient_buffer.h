@@ -79,7 +79,13 @@ class GradientBuffer {
   void finish_exchange(GradientFlight& flight);
 
   /// Returns the exchanged gradient, shaped as the master; undefined if there is none.
-  [[nodiscard]] at::Tensor result() const { return has_result_ ? result_ : at::Tensor(); }
+  [[nodiscard]] at::Tensor result() const {
+    return has_result_ && !used_up_ ? result_ : at::Tensor();
+  }
+  /// The parameters have been stepped with the result. Its memory stays until it is forgotten: on a
+  /// GPU the step may still read it.
+  void use_up() { used_up_ = true; }
+  [[nodiscard]] bool is_used_up() const { return used_up_; }
   void forget_result();
   void forget_local();
   /// From now on results are in the master's type, for optimizers that want them so.
@@ -110,6 +116,7 @@ class GradientBuffer {
   at::Tensor lasting_;
   at::Tensor result_;
   bool has_result_ = false;
+  bool used_up_ = false;
   bool widens_ = false;
   at::Tensor local_;
   std::vector<memory::Charge> local_charges_;

@@ -129,7 +129,15 @@ void Reducer::launch(std::size_t unit) {
     Flight& before = flights_[flights_.size() - 2];
     for (auto& [s, part] : before.segments) units_[before.unit].gradients()[s]->replicate(part);
   }
-  while (context_.cuts_gradients() && flights_.size() > kMaxFlights) finish_oldest();
+  while (flights_.size() > most_flights()) finish_oldest();
+}
+
+/// Memory of gradients that are cut, and units that are stepped within the pass, are waited for
+/// while it goes on; a single rank has nobody to wait for.
+std::size_t Reducer::most_flights() const {
+  if (on_reduced_ && context_.world.size() == 1) return 0;
+  const bool waits = context_.cuts_gradients() || on_reduced_;
+  return waits ? kMaxFlights : units_.size();
 }
 
 void Reducer::finish_oldest() {
@@ -137,8 +145,18 @@ void Reducer::finish_oldest() {
   for (auto& [s, part] : flight.segments) {
     units_[flight.unit].gradients()[s]->finish_exchange(part);
   }
-  context_.emit(EventKind::reduced, units_[flight.unit].name());
+  const std::size_t unit = flight.unit;
+  context_.emit(EventKind::reduced, units_[unit].name());
   flights_.pop_front();
+  if (on_reduced_) tell_reduced(unit);
+}
+
+void Reducer::tell_reduced(std::size_t unit) {
+  for (const Segment& segment : units_[unit].segments()) {
+    if (!segment.type().trainable) continue;
+    for (const std::size_t p : segment.parameters()) used_[p] = true;
+  }
+  on_reduced_(unit);
 }
 
 bool Reducer::contributed(std::size_t parameter) {
@@ -170,7 +188,7 @@ void Reducer::end_pass() {
       const bool late = std::any_of(gradients.begin(), gradients.end(), [](const auto& gradient) {
         return gradient && gradient->has_any();
       });
-      if (late) launch(u);
+      if (late) exchange_again(u);
     }
     while (!flights_.empty()) finish_oldest();
     if (context_.options.find_unused) {
@@ -178,14 +196,27 @@ void Reducer::end_pass() {
     } else {
       std::fill(used_.begin(), used_.end(), true);
     }
+    on_reduced_ = nullptr;
     if (!order_known_) learn_order();
   }
   start_next_pass();
 }
 
+void Reducer::exchange_again(std::size_t unit) {
+  if (on_reduced_) {
+    throw Error(fmt::format(
+        "rank {}: a nested backward pass added to the gradients of unit \"{}\" after it was "
+        "stepped: do without step_in_backward() here",
+        context_.world.rank(),
+        units_[unit].name()));
+  }
+  launch(unit);
+}
+
 void Reducer::abandon_pass() {
   std::move(flights_.begin(), flights_.end(), std::back_inserter(abandoned_));
   flights_.clear();
+  on_reduced_ = nullptr;
   start_next_pass();
 }
 

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "context.h"
@@ -31,6 +33,12 @@ class Reducer {
   /// Whether passes end with an exchange.
   void set_exchanging(bool exchanging) { exchanging_ = exchanging; }
   [[nodiscard]] bool exchanging() const { return exchanging_; }
+
+  /// Has `on_reduced` called in the next pass that ends with an exchange, for each unit as soon as
+  /// its exchange is over.
+  void set_on_reduced(std::function<void(std::size_t)> on_reduced) {
+    on_reduced_ = std::move(on_reduced);
+  }
 
   /// Makes the gradients' memory free for a pass.
   void begin_pass();
@@ -61,10 +69,13 @@ class Reducer {
   void launch_complete();
   void launch(std::size_t unit);
   void finish_oldest();
+  void tell_reduced(std::size_t unit);
+  [[nodiscard]] std::size_t most_flights() const;
   void start_next_pass();
   [[nodiscard]] bool contributed(std::size_t parameter);
   [[nodiscard]] std::vector<bool> note_contributions();
   void refuse_missing(const std::vector<bool>& contributed) const;
+  void exchange_again(std::size_t unit);
   void agree_on_used(const std::vector<bool>& contributed);
   void learn_order();
 
@@ -88,6 +99,7 @@ class Reducer {
   /// Contributions to exchanges of this pass, of each parameter.
   std::vector<bool> exchanged_;
   std::vector<bool> used_;
+  std::function<void(std::size_t)> on_reduced_;
 };
 
 }  // namespace sheaf::sharding

@@ -62,8 +62,14 @@ void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& c
 
 void TrainStep::start_now(const data::Batch& batch, PhaseClock& clock) {
   StepResult& result = started_.result;
-  started_.loss_sum =
-      compute_gradients(batch, started_.counts, [&](Phase phase) { clock.mark(phase); });
+  const double factor = result.learning_rate_factor;
+  const auto step_within = [&] {
+    if (!steps_in_backward()) return;
+    if (parts_.before_update) parts_.before_update();
+    parts_.optimizer->step_in_backward(factor);
+  };
+  started_.loss_sum = compute_gradients(
+      batch, started_.counts, [&](Phase phase) { clock.mark(phase); }, step_within);
   if (parts_.gradients_ready) parts_.gradients_ready();
   result.skipped = parts_.scaler && !parts_.scaler->unscale();
   if (!result.skipped && options_.clip > 0) {
@@ -72,8 +78,12 @@ void TrainStep::start_now(const data::Batch& batch, PhaseClock& clock) {
   if (parts_.approve) result.skipped = !is_approved() || result.skipped;
   if (result.skipped) return;
   if (parts_.before_update) parts_.before_update();
-  parts_.optimizer->step(result.learning_rate_factor,
-                         {.gradient_scale = clip_scale(started_.gradient_norm)});
+  parts_.optimizer->step(factor, {.gradient_scale = clip_scale(started_.gradient_norm)});
+}
+
+bool TrainStep::steps_in_backward() const {
+  return options_.in_backward && options_.clip == 0 && !parts_.scaler && !parts_.approve &&
+         !parts_.gradients_ready;
 }
 
 /// Returns whether the step is on its way as a replay. See Note [Recorded and replayed].
@@ -84,7 +94,12 @@ bool TrainStep::start_replay(const data::Batch& batch, PhaseClock& clock) {
   if (!parts_.graph || is_traced) return false;
   const auto body =
       [this](const StepInputs& inputs, optim::RecordedStep& recorded, const PhaseMark& mark) {
-        StepOutputs outputs{.loss_sum = compute_gradients(inputs.batch, inputs.counts, mark)};
+        const auto step_within = [&] {
+          if (steps_in_backward())
+            parts_.optimizer->step_in_backward(1.0, {.recording = &recorded});
+        };
+        StepOutputs outputs{.loss_sum =
+                                compute_gradients(inputs.batch, inputs.counts, mark, step_within)};
         if (options_.clip > 0) outputs.gradient_norm = parts_.state.gradient_norm();
         parts_.optimizer->step(
             1.0, {.gradient_scale = clip_scale(outputs.gradient_norm), .recording = &recorded});
@@ -99,10 +114,12 @@ bool TrainStep::start_replay(const data::Batch& batch, PhaseClock& clock) {
   return true;
 }
 
-/// Runs all passes and exchanges their gradients; returns the sum of this rank's losses.
+/// Runs all passes and exchanges their gradients; returns the sum of this rank's losses. Calls
+/// `before_last` before the backward pass that completes the gradients.
 at::Tensor TrainStep::compute_gradients(const data::Batch& batch,
                                         const at::Tensor& counts,
-                                        const std::function<void(Phase)>& mark) const {
+                                        const std::function<void(Phase)>& mark,
+                                        const std::function<void()>& before_last) const {
   at::Tensor loss_sum;
   const at::Tensor scale = counts[0].clamp_min(1).to(at::kDouble).reciprocal().to(at::kFloat);
   const std::int64_t passes = num_passes(batch, parts_.group.size(), options_.micro_batch);
@@ -112,6 +129,7 @@ at::Tensor TrainStep::compute_gradients(const data::Batch& batch,
     const at::Tensor loss = forward(batch, pass * options_.micro_batch, started_.step);
     mark(Phase::forward);
     loss_sum = loss_sum.defined() ? loss_sum + loss.detach() : loss.detach();
+    if (pass + 1 == passes) before_last();
     backward(loss, scale);
     mark(Phase::backward);
   }

@@ -125,10 +125,9 @@ TrainStep make_step(const RunOptions& options,
                [checkpointer = watchers.checkpointer] {
                  if (checkpointer) checkpointer->before_update();
                },
-           .gradients_ready =
-               [drill = watchers.drill, slots] {
-                 if (drill) drill->disturb_gradients(*slots);
-               },
+           .gradients_ready = watchers.drill ? [drill = watchers.drill,
+                                                slots] { drill->disturb_gradients(*slots); }
+                                             : std::function<void()>(),
            .approve = is_guarded(options)
                           ? [guard = watchers.guard](
                                 const StepNumbers& numbers) { return guard->approve(numbers); }
@@ -137,6 +136,7 @@ TrainStep make_step(const RunOptions& options,
           {.schedule = parts.plan.schedule,
            .micro_batch = parts.plan.micro_batch,
            .clip = options.optimizer.clip,
+           .in_backward = options.optimizer.in_backward,
            .check_gradients = options.fault.nonfinite != OnBadNumbers::stop,
            .seed = static_cast<std::uint64_t>(options.train.seed),
            .traced = recorded_steps(options.profile)}};

@@ -248,7 +248,7 @@ TEST_F(OneGpuPair, ProductsTakeLittleMemoryOfTheSharedCard) {
     const at::Tensor square = at::ones({256, 256}, group.device());
     const at::Tensor product = square.mm(square);
     require(product[0][0].item<float>() == 256.0F, "the product");
-    const std::int64_t most = sheaf::testing::gpu_memory_now().peak;
+    const std::int64_t most = sheaf::testing::gpu_memory_now().peak_requested;
     require(most < (std::int64_t{12} << 20), "at most 12 MiB, got " + std::to_string(most));
   });
   for (const RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");

@@ -23,8 +23,10 @@ void keep_gpu_busy();
 
 struct GpuMemory {
   std::int64_t allocated = 0;
-  std::int64_t peak = 0;
   std::int64_t reserved = 0;
+  /// What was asked for, without what blocks are rounded up to.
+  std::int64_t requested = 0;
+  std::int64_t peak_requested = 0;
 };
 
 /// Returns what LibTorch's allocator holds on the GPU, and held at most since reset_gpu_peak().

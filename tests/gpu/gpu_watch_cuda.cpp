@@ -30,8 +30,9 @@ void keep_gpu_busy() { at::cuda::sleep(kBusyCycles); }
 GpuMemory gpu_memory_now() {
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(kGpu);
   return {.allocated = stats.allocated_bytes[kAll].current,
-          .peak = stats.allocated_bytes[kAll].peak,
-          .reserved = stats.reserved_bytes[kAll].current};
+          .reserved = stats.reserved_bytes[kAll].current,
+          .requested = stats.requested_bytes[kAll].current,
+          .peak_requested = stats.requested_bytes[kAll].peak};
 }
 
 void reset_gpu_peak() { c10::cuda::CUDACachingAllocator::resetPeakStats(kGpu); }

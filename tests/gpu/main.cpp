@@ -14,6 +14,7 @@ namespace sheaf::testing {
 std::span<const Role> all_roles() {
   static constexpr std::array kRoles{Role{"parity", &parity_role},
                                      Role{"trials", &trials_role},
+                                     Role{"in_backward", &in_backward_role},
                                      Role{"mixed_precision", &mixed_precision_role},
                                      Role{"long_run", &long_run_role},
                                      Role{"no_waiting", &no_waiting_role},

@@ -129,4 +129,21 @@ void trials_role(const RoleContext& context) {
   run_deferred(context);
 }
 
+/// Where a kernel read a parameter after its step, or a step read a gradient before its exchange,
+/// bits would differ.
+void in_backward_role(const RoleContext& context) {
+  for (const int accumulation : {1, 3}) {
+    Course course{.steps = 10, .accumulation = accumulation, .device = context.device};
+    for (const Strategy& strategy : all_strategies(context.world.size())) {
+      course.in_backward = false;
+      const Outcome after = train_sharded(gpt_task(), course, over(strategy, context.world));
+      course.in_backward = true;
+      const Outcome within = train_sharded(gpt_task(), course, over(strategy, context.world));
+      const std::string what =
+          strategy.name + ", " + std::to_string(accumulation) + " passes, stepped within backward";
+      context.report.check(what, [&] { require_same_bits(within, after, what); });
+    }
+  }
+}
+
 }  // namespace sheaf::testing

@@ -20,12 +20,12 @@ TEST_P(RanksOnCuda, PlayTheirRoles) { play(GetParam()); }
 
 // NCCL takes one rank per GPU.
 const std::vector<Cast> kCasts{
-    {"parity,trials,mixed_precision,trainer,step,no_waiting,long_run", 1, "nccl"},
+    {"parity,trials,in_backward,mixed_precision,trainer,step,no_waiting,long_run", 1, "nccl"},
     {"parity", 1, "gloo"},
     {"parity,trials,mixed_precision,trainer", 2, "gloo"},
     {"parity", 4, "gloo"},
     {"parity", 1, "one_gpu"},
-    {"parity,trials,mixed_precision,trainer,step,no_waiting,long_run", 2, "one_gpu"},
+    {"parity,trials,in_backward,mixed_precision,trainer,step,no_waiting,long_run", 2, "one_gpu"},
     {"parity,trials,mixed_precision,trainer,step,no_waiting", 4, "one_gpu"},
     {"parity,no_waiting", 2, "one_gpu", "off"},
 };

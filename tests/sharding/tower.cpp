@@ -42,7 +42,7 @@ Tower::Tower(const TowerOptions& options) : order(static_cast<std::size_t>(optio
     register_buffer("count", at::zeros({1}, at::kLong));
   }
   register_module("blocks", blocks_);
-  for (int i = 0; i < options.blocks; ++i) blocks_->push_back(TowerBlock(options.width));
+  for (int i = 0; i < options.blocks; ++i) blocks_->push_back(TowerBlock(options));
   const at::NoGradGuard no_grad;
   for (const auto& item : named_parameters()) {
     item.value().copy_(waves(item.value().sizes(), static_cast<double>(item.key().size())).mul(.2));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sheaf/nn/linear.h"
 #include "sheaf/optim/adamw.h"
 #include "sheaf/sharding/shard.h"
 
@@ -20,15 +21,22 @@ struct TowerOptions {
   bool buffers = false;
   /// Whether the root has a parameter that the loss does not depend on.
   bool idle = false;
+  /// Whether blocks compute with sheaf's layer, which writes gradients where they belong, instead
+  /// of with torch's, whose gradients are there twice for a moment.
+  bool direct = false;
 };
 
 class TowerBlockImpl : public torch::nn::Module {
  public:
-  explicit TowerBlockImpl(std::int64_t width)
-      : linear(register_module("linear", torch::nn::Linear(width, width))) {}
-  at::Tensor forward(const at::Tensor& x) { return at::tanh(linear(x)); }
+  explicit TowerBlockImpl(const TowerOptions& options)
+      : linear(register_module("linear", torch::nn::Linear(options.width, options.width))),
+        direct(options.direct) {}
+  at::Tensor forward(const at::Tensor& x) {
+    return at::tanh(direct ? nn::linear(x, linear->weight, linear->bias) : linear(x));
+  }
 
   torch::nn::Linear linear;
+  bool direct;
 };
 TORCH_MODULE(TowerBlock);
 

@@ -79,6 +79,9 @@ Outcome train_sharded(const Task& task, const Course& course, ShardOptions optio
       const Batch batch = share(task, course, step, pass, world);
       const at::Tensor loss = sheaf::forward(*model, batch.inputs, batch.targets) /
                               static_cast<double>(course.global_batch);
+      if (course.in_backward && pass + 1 == course.accumulation) {
+        require(optimizer.step_in_backward(), "it must be possible to step within backward");
+      }
       loss.backward();
       sum += loss.detach();
     }

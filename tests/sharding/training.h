@@ -17,6 +17,8 @@ struct Course {
   bool exchange_each = false;
   at::ScalarType dtype = at::kFloat;
   bool clip = false;
+  /// Whether sheaf steps parameters within the last backward pass of a step.
+  bool in_backward = false;
   at::Device device = at::kCPU;
 };
 

@@ -109,6 +109,23 @@ TEST_P(StepGraphOf, GivesTheBitsOfPlainSteps) {
       {{"train.steps", "30"}, {"shard.stage", stage}, {"precision.compute", compute}});
 }
 
+TEST_P(StepGraphOf, StepsWithinBackwardToTheSameBits) {
+  const auto& [stage, compute] = GetParam();
+  Options options{{"train.steps", "30"},
+                  {"shard.stage", stage},
+                  {"precision.compute", compute},
+                  {"optimizer.clip", "0"},
+                  {"optimizer.in_backward", "true"}};
+  const CommandResult within = train("within", "on", options);
+  options["optimizer.in_backward"] = "false";
+  const CommandResult after = train("after", "off", options);
+  ASSERT_EQ(within.exit_code, 0) << describe(within);
+  ASSERT_EQ(after.exit_code, 0) << describe(after);
+  EXPECT_THAT(within.err, HasSubstr(kRecorded));
+  EXPECT_EQ(figures("within"), figures("after"));
+  require_same_tensors(folder_.path("within/saved/latest"), folder_.path("after/saved/latest"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies,
                          StepGraphOf,
                          ::testing::Values(std::pair("ddp", "fp32"),

@@ -26,14 +26,14 @@ RunOptions options_of(const std::string& stage, Compute compute) {
 /// A run whose steps are taken one by one.
 class Walk {
  public:
-  Walk(const RunOptions& options, const RoleContext& context)
+  Walk(const RunOptions& options, const RoleContext& context, double clip)
       : parts_(train::assemble(options, context.world)),
         clock_(context.device, context.world),
         step_({.model = parts_.model,
                .state = parts_.state,
                .optimizer = parts_.optimizer,
                .group = context.world},
-              {.micro_batch = 1, .clip = 1.0}),
+              {.micro_batch = 1, .clip = clip, .in_backward = true}),
         loader_(parts_.data.training,
                 {.rank = context.world.rank(),
                  .ranks = context.world.size(),
@@ -73,10 +73,15 @@ void require_no_waiting(Walk& walk) {
 void step_role(const RoleContext& context) {
   for (const char* stage : {"ddp", "zero1", "zero2", "zero3"}) {
     for (const Compute compute : {Compute::fp32, Compute::bf16}) {
-      Walk walk(options_of(stage, compute), context);
-      context.report.check(
-          fmt::format("a step without waiting, {}, {}", stage, static_cast<int>(compute)),
-          [&] { require_no_waiting(walk); });
+      // Without clipping parameters are stepped within backward.
+      for (const double clip : {1.0, 0.0}) {
+        Walk walk(options_of(stage, compute), context, clip);
+        context.report.check(fmt::format("a step without waiting, {}, {}, clipped to {}",
+                                         stage,
+                                         static_cast<int>(compute),
+                                         clip),
+                             [&] { require_no_waiting(walk); });
+      }
     }
   }
 }

@@ -68,13 +68,22 @@ struct UpdateOptions {
 /// Steps what a SlotSource owns; an algorithm derives from it and says what happens to a run.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Steps every slot that takes part with the learning rate times `learning_rate_factor`, and uses
   /// the gradients up. CUDA segments are stepped in the current stream, without waiting for it.
   void step(double learning_rate_factor = 1.0, const UpdateOptions& options = {});
+
+  /// To be called before the backward pass that completes the gradients: segments are then stepped
+  /// within it, each as soon as its gradient is complete, on a GPU beside what the pass computes
+  /// still. step() must follow the pass, with the same arguments; it steps what is left and ends
+  /// the step. The result is the same, bit for bit. Not with a scale that depends on all gradients,
+  /// such as the factor that clips them. If the pass fails, some segments may have been stepped.
+  ///
+  /// Returns false, and changes nothing, where the slots cannot tell when gradients are complete.
+  bool step_in_backward(double learning_rate_factor = 1.0, const UpdateOptions& options = {});
 
   /// Returns room for a step that is to be recorded; to be made before. Throws UsageError where
   /// parameters are not on a GPU. See Note [Recorded steps].
@@ -123,6 +132,8 @@ class Optimizer {
   /// One per name of each segment; none until they are needed.
   std::vector<std::vector<at::Tensor>> states_;
   StepCounts counts_;
+  /// Whether the slots may still call back; see step_in_backward().
+  bool steps_in_backward_ = false;
 };
 
 }  // namespace sheaf::optim

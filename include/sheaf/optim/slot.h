@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,9 +40,14 @@ struct Segment {
 /// of ranks and of how gradients came to be.
 ///
 /// A step is begin_step(), then for each segment gradient(), the arithmetic and stepped(), then
-/// end_step(), always in order of the segments.
+/// end_step(), always in order of the segments; one without a gradient is passed over. Segments
+/// that were stepped within backward, see step_as_ready(), had gradient(), the arithmetic and
+/// stepped() there.
 class SlotSource {
  public:
+  /// Steps a segment.
+  using StepSegment = std::function<void(std::size_t)>;
+
   virtual ~SlotSource() = default;
 
   [[nodiscard]] virtual const std::vector<Segment>& segments() const = 0;
@@ -64,6 +70,13 @@ class SlotSource {
   virtual void stepped(std::size_t segment) = 0;
   /// The step is over and the gradients have been used up.
   virtual void end_step() = 0;
+
+  /// Has `step` called within the next backward pass that completes gradients: once for each
+  /// segment, as soon as its gradient is complete and nothing of the pass needs its values any
+  /// more. What it gives to a GPU runs beside the rest of the pass; gradient() is undefined from
+  /// then on. Returns false where the source cannot know: then nothing is called. An empty `step`
+  /// takes the last one back.
+  [[nodiscard]] virtual bool step_as_ready(StepSegment /*step*/) { return false; }
 };
 
 using Slots = std::shared_ptr<SlotSource>;

@@ -56,6 +56,8 @@ struct OptimizerSection {
   bool nesterov = false;
   /// Largest norm of all gradients together; 0: they are not clipped.
   double clip = 1.0;
+  /// Whether parameters are stepped within backward, as soon as their gradients are complete.
+  bool in_backward = false;
   /// Type of what it keeps beside each parameter.
   optim::Moments moments = optim::Moments::fp32;
 };
@@ -146,6 +148,9 @@ void describe(Fields& field, OptimizerSection& optimizer) {
   field("momentum", optimizer.momentum, "sgd: share of the last direction kept", at_least(0.0));
   field("nesterov", optimizer.nesterov, "sgd: look one step ahead");
   field("clip", optimizer.clip, "largest norm of all gradients; 0: no clipping", at_least(0.0));
+  field("in_backward",
+        optimizer.in_backward,
+        "step within backward what is complete; on GPUs, where nothing is clipped");
   field("moments", optimizer.moments, "type of the optimizer's states");
 }
 

@@ -70,6 +70,9 @@ struct StepOptions {
   std::int64_t micro_batch = 1;
   /// Largest norm of all gradients; 0: they are not clipped.
   double clip = 0;
+  /// Whether parameters may be stepped within the last backward pass. They are where nothing has to
+  /// know all gradients before: without clipping, a scaler, `approve` and `gradients_ready`.
+  bool in_backward = false;
   /// Whether gradients that are not clipped are looked at before they are approved; one exchange.
   bool check_gradients = false;
   std::uint64_t seed = 0;
@@ -126,9 +129,11 @@ class TrainStep {
   void backward(const at::Tensor& loss, const at::Tensor& scale) const;
   [[nodiscard]] at::Tensor compute_gradients(const data::Batch& batch,
                                              const at::Tensor& counts,
-                                             const std::function<void(Phase)>& mark) const;
+                                             const std::function<void(Phase)>& mark,
+                                             const std::function<void()>& before_last) const;
   void start_now(const data::Batch& batch, PhaseClock& clock);
   [[nodiscard]] bool start_replay(const data::Batch& batch, PhaseClock& clock);
+  [[nodiscard]] bool steps_in_backward() const;
   [[nodiscard]] at::Tensor outcome(bool is_finite) const;
   [[nodiscard]] at::Tensor clip_scale(const at::Tensor& norm) const;
   [[nodiscard]] bool has_finite_gradients() const;
