@@ -39,19 +39,35 @@ class Choice:
             yield
 
 
+class AttentionLayer:
+    """Attention with operands of its own, strides as models have them."""
+
+    def __init__(self, choice, sizes, dtype, device):
+        def heads(count):
+            shape = (sizes["batch"], sizes["length"], count, sizes["head_size"])
+            values = torch.randn(shape, dtype=dtype, device=device)
+            return values.transpose(1, 2).requires_grad_()
+
+        self.choice = choice
+        self.inputs = [heads(sizes[count]) for count in ("heads", "kv_heads", "kv_heads")]
+        self.gradient = heads(sizes["heads"]).detach()
+        # Of the forward passes that have had no backward pass yet.
+        self.outputs = []
+
+    def forward(self):
+        self.outputs.append(self.choice.attend(*self.inputs))
+
+    def backward(self):
+        torch.autograd.grad(self.outputs.pop(), self.inputs, self.gradient)
+
+
 def time_choice(choice, sizes, dtype, device):
-    """Returns what forward and backward take together, with strides as models have them."""
-
-    def heads(count):
-        shape = (sizes["batch"], sizes["length"], count, sizes["head_size"])
-        values = torch.randn(shape, dtype=dtype, device=device)
-        return values.transpose(1, 2).requires_grad_()
-
-    q, k, v = heads(sizes["heads"]), heads(sizes["kv_heads"]), heads(sizes["kv_heads"])
-    gradient = heads(sizes["heads"]).detach()
+    """Returns what forward and backward take together."""
+    layer = AttentionLayer(choice, sizes, dtype, device)
 
     def call():
-        torch.autograd.grad(choice.attend(q, k, v), (q, k, v), gradient)
+        layer.forward()
+        layer.backward()
 
     with choice.alone():
         return best_ms(call, device)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "median.h"
+#include "sheaf/base/error.h"
 #include "sheaf/profile/intervals.h"
 
 namespace sheaf::bench {
@@ -18,6 +20,26 @@ struct Sum {
   std::int64_t calls = 0;
 };
 
+std::vector<profile::Interval> steps_in(const profile::Trace& trace) {
+  std::vector<profile::Interval> steps;
+  for (const profile::TraceEvent& event : trace.events) {
+    if (event.kind == EventKind::step) steps.push_back(event.time);
+  }
+  if (steps.empty()) throw Error("the trace marks no steps");
+  return steps;
+}
+
+/// A step ends when the device has done it, so whatever a step's mark has beside its kernels is a
+/// gap. The median, since the first recorded step may pay for the recorder's start.
+double median_gaps_ms(const std::vector<profile::Interval>& steps, const profile::Intervals& busy) {
+  std::vector<double> gaps;
+  for (const profile::Interval& step : steps) {
+    const std::int64_t idle = step.length() - busy.within(step).length();
+    gaps.push_back(static_cast<double>(idle) / kNanosecondsPerMs);
+  }
+  return median(gaps);
+}
+
 }  // namespace
 
 double Budget::hidden_ms() const {
@@ -26,12 +48,11 @@ double Budget::hidden_ms() const {
   return std::max(0.0, sum - busy_ms);
 }
 
-double Budget::gaps_ms(double step_ms) const { return std::max(0.0, step_ms - busy_ms); }
-
-Budget budget_of(const profile::Trace& trace, std::int64_t steps) {
-  const double per_step = static_cast<double>(steps);
+Budget budget_of(const profile::Trace& trace) {
+  const std::vector<profile::Interval> steps = steps_in(trace);
+  const auto per_step = static_cast<double>(steps.size());
   std::unordered_map<std::uint32_t, Sum> sums;
-  std::vector<profile::Interval> busy;
+  std::vector<profile::Interval> runs;
   for (const profile::TraceEvent& event : trace.events) {
     if (event.kind != EventKind::kernel && event.kind != EventKind::copy) continue;
     Sum& sum = sums[event.name];
@@ -39,7 +60,7 @@ Budget budget_of(const profile::Trace& trace, std::int64_t steps) {
                                              : class_of_kernel(trace.names[event.name]);
     sum.nanoseconds += event.time.length();
     ++sum.calls;
-    busy.push_back(event.time);
+    runs.push_back(event.time);
   }
   Budget budget;
   for (const auto& [name, sum] : sums) {
@@ -55,8 +76,9 @@ Budget budget_of(const profile::Trace& trace, std::int64_t steps) {
   for (auto& [kind, use] : budget.classes) {
     std::ranges::sort(use.kernels, std::ranges::greater{}, &KernelUse::ms);
   }
-  const auto covered = static_cast<double>(profile::Intervals(std::move(busy)).length());
-  budget.busy_ms = covered / kNanosecondsPerMs / per_step;
+  const profile::Intervals busy(std::move(runs));
+  budget.busy_ms = static_cast<double>(busy.length()) / kNanosecondsPerMs / per_step;
+  budget.gaps_ms = median_gaps_ms(steps, busy);
   return budget;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,14 +29,17 @@ struct Budget {
   std::map<KernelClass, ClassUse> classes;
   /// While at least one kernel or copy runs.
   double busy_ms = 0;
+  /// While none does, inside of a recorded step.
+  double gaps_ms = 0;
 
   /// Returns what ran while something else did, and so does not lengthen the step.
   [[nodiscard]] double hidden_ms() const;
-  /// Returns the part of a step of that length in which nothing runs.
-  [[nodiscard]] double gaps_ms(double step_ms) const;
+  /// Returns how long a recorded step was. One that nobody records may differ: it can be a graph's
+  /// replay, and the card's clocks are another moment's.
+  [[nodiscard]] double recorded_ms() const { return busy_ms + gaps_ms; }
 };
 
-/// Adds up a trace of so many steps.
-[[nodiscard]] Budget budget_of(const profile::Trace& trace, std::int64_t steps);
+/// Adds up a trace by the steps that it marks. Throws Error if there are none.
+[[nodiscard]] Budget budget_of(const profile::Trace& trace);
 
 }  // namespace sheaf::bench

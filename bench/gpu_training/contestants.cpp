@@ -19,6 +19,9 @@ namespace {
 
 using nlohmann::json;
 
+// So many that the first, which the recorder's start may lengthen, is not the one in the middle.
+constexpr std::int64_t kRecordedSteps = 3;
+
 // Enough to see why a program failed.
 constexpr std::size_t kLastWords = 1500;
 

@@ -51,7 +51,4 @@ void check_sheaf(const Contest& contest);
 /// Records a trace of some steps of sheaf's into a folder.
 void record_sheaf(const Contest& contest, const std::string& folder);
 
-/// How many steps record_sheaf() records.
-inline constexpr std::int64_t kRecordedSteps = 3;
-
 }  // namespace sheaf::bench

@@ -19,6 +19,11 @@ double product_ms(const Linear& linear, const json& measured) {
   throw Error(fmt::format("light.py has not measured the products of {}", linear.name));
 }
 
+std::optional<double> replayed_ms(const json& measured) {
+  const json::json_pointer place("/sustained/products_and_attention_ms");
+  return measured.contains(place) ? std::optional(measured.at(place).get<double>()) : std::nullopt;
+}
+
 }  // namespace
 
 double Light::step_ms() const {
@@ -27,11 +32,23 @@ double Light::step_ms() const {
   return sum;
 }
 
+std::optional<double> Light::sustained_ms() const {
+  if (!replayed_ms) return std::nullopt;
+  double sum = *replayed_ms;
+  for (const auto& [kind, ms] : milliseconds) {
+    const bool is_replayed = kind == KernelClass::gemm || kind == KernelClass::attention;
+    if (!is_replayed) sum += ms;
+  }
+  return sum;
+}
+
 json questions_of(const StepWork& work, const Row& row) {
   json linears = json::array();
   for (const Linear& linear : work.linears) {
-    linears.push_back(
-        {{"name", linear.name}, {"inputs", linear.inputs}, {"outputs", linear.outputs}});
+    linears.push_back({{"name", linear.name},
+                       {"inputs", linear.inputs},
+                       {"outputs", linear.outputs},
+                       {"calls", linear.calls}});
   }
   const AttentionWork& attention = work.attention;
   return {{"device", row.device},
@@ -43,11 +60,12 @@ json questions_of(const StepWork& work, const Row& row) {
             {"heads", attention.heads},
             {"kv_heads", attention.kv_heads},
             {"length", attention.length},
-            {"head_size", attention.head_size}}}};
+            {"head_size", attention.head_size},
+            {"calls", attention.calls}}}};
 }
 
 Light light_of(const StepWork& work, const json& measured) {
-  Light light{.milliseconds = {}, .measured = measured};
+  Light light{.milliseconds = {}, .replayed_ms = replayed_ms(measured), .measured = measured};
   for (const Linear& linear : work.linears) {
     light.milliseconds[KernelClass::gemm] += product_ms(linear, measured);
   }

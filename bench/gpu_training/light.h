@@ -2,6 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "kernel_classes.h"
@@ -12,11 +13,17 @@ namespace sheaf::bench {
 /// The speed of light: what a step takes where every product and attention runs at its best
 /// measured time and every byte moves at the speed of a copy.
 struct Light {
+  /// Products and attention by bursts of each, on a card that has not reached its power limit.
   std::map<KernelClass, double> milliseconds;
+  /// Products and attention together where whole steps of them follow each other for seconds; unset
+  /// where that was not measured.
+  std::optional<double> replayed_ms;
   /// What light.py has measured.
   nlohmann::json measured;
 
   [[nodiscard]] double step_ms() const;
+  /// Returns the same with products and attention at the clocks that the card holds for long.
+  [[nodiscard]] std::optional<double> sustained_ms() const;
 };
 
 /// Returns what light.py is to measure.

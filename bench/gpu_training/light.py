@@ -4,15 +4,20 @@
 
 QUESTIONS.json is what gpu_training writes: sizes of linear layers and of attention. Every product is tried
 with cuBLAS and cuBLASLt and with weights in either layout, on the same operands again and again, so what fits
-into the cache stays there. Answers are one line of JSON on stdout.
+into the cache stays there. Those are bursts; then all products and attention run for seconds in the order of a
+step, each in its best way (replay.py). Answers are one line of JSON on stdout.
 """
 
 import json
 import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from attention import ranked_choices
+from attention import AttentionLayer, ranked_choices
+from replay import order_of_step, replay, step_of
 from timing import best_ms
 
 COPY_BYTES = {"cuda": 1 << 30, "cpu": 1 << 24}
@@ -48,6 +53,57 @@ def passes(tokens, inputs, outputs, make):
     }
 
 
+@dataclass
+class Product:
+    """A product in the way that is the fastest, with what that takes in a burst."""
+
+    way: str
+    library: str
+    call: Callable[[], torch.Tensor]
+    ms: float
+
+    def run(self):
+        # Read when a product is launched, so a recording keeps it.
+        torch.backends.cuda.preferred_blas_library(self.library)
+        self.call()
+
+
+@dataclass
+class Linear:
+    """A linear layer that a step has `calls` times."""
+
+    name: str
+    inputs: int
+    outputs: int
+    calls: int
+    # By pass.
+    products: dict[str, Product]
+
+    def forward(self):
+        self.products["forward"].run()
+
+    def backward(self):
+        self.products["input gradient"].run()
+        self.products["weight gradient"].run()
+
+    def ms(self):
+        return self.calls * sum(product.ms for product in self.products.values())
+
+    def answer(self, tokens):
+        flops = 2 * tokens * self.inputs * self.outputs
+        answers = [
+            {
+                "pass": name,
+                "ms": product.ms,
+                "library": product.library,
+                "way": product.way,
+                "tflops": 1e-9 * flops / product.ms,
+            }
+            for name, product in self.products.items()
+        ]
+        return {"name": self.name, "inputs": self.inputs, "outputs": self.outputs, "passes": answers}
+
+
 def best_way(ways, device):
     """Returns the fastest way with either library."""
     best = None
@@ -55,22 +111,33 @@ def best_way(ways, device):
         torch.backends.cuda.preferred_blas_library(library)
         for way, call in ways.items():
             ms = best_ms(call, device)
-            if best is None or ms < best["ms"]:
-                best = {"ms": ms, "library": library, "way": way}
+            if best is None or ms < best.ms:
+                best = Product(way, library, call, ms)
     return best
 
 
 def measure_linear(question, tokens, dtype, device):
+    """Returns the layer with its best products, which keep what operands they need."""
+
     def make(*shape):
         return torch.randn(shape, dtype=dtype, device=device)
 
-    inputs, outputs = question["inputs"], question["outputs"]
-    answers = []
-    for name, ways in passes(tokens, inputs, outputs, make).items():
-        best = best_way(ways, device)
-        best["tflops"] = 2e-9 * tokens * inputs * outputs / best["ms"]
-        answers.append({"pass": name, **best})
-    return {"name": question["name"], "inputs": inputs, "outputs": outputs, "passes": answers}
+    ways = passes(tokens, question["inputs"], question["outputs"], make)
+    return Linear(**question, products={name: best_way(each, device) for name, each in ways.items()})
+
+
+def measure_sustained(linears, layer, questions):
+    """Returns what a step's products and attention take in a row, or why they could not run so."""
+    device, layers = questions["device"], questions["attention"]["calls"]
+    step = step_of(order_of_step(linears, layer, layers))
+    try:
+        with layer.choice.alone():
+            ms, seconds = replay(step, device)
+    except RuntimeError:
+        # All of it: a recording that fails ends with an error that does not say why.
+        return {"failed": traceback.format_exc()}
+    burst_ms = sum(linear.ms() for linear in linears) + layers * layer.choice.ms
+    return {"products_and_attention_ms": ms, "burst_ms": burst_ms, "seconds": seconds}
 
 
 def measure_copy(device):
@@ -86,11 +153,13 @@ def main():
     device = questions["device"]
     dtype = DTYPES[questions["arithmetic"]]
     torch.backends.cuda.matmul.allow_tf32 = questions["arithmetic"] == "tf32"
-    linears = [measure_linear(each, questions["tokens"], dtype, device) for each in questions["linears"]]
+    tokens = questions["tokens"]
+    linears = [measure_linear(each, tokens, dtype, device) for each in questions["linears"]]
     torch.backends.cuda.preferred_blas_library("default")
     choices, refused = ranked_choices(questions["attention"], dtype, device)
+    layer = AttentionLayer(choices[0], questions["attention"], dtype, device)
     answers = {
-        "linears": linears,
+        "linears": [linear.answer(tokens) for linear in linears],
         "attention": {
             "ms": choices[0].ms,
             "kernel": choices[0].kernel,
@@ -98,6 +167,8 @@ def main():
             "refused": refused,
         },
         "copy_bytes_per_second": measure_copy(device),
+        # The last, since it leaves the card hot.
+        "sustained": measure_sustained(linears, layer, questions),
     }
     print(json.dumps(answers), flush=True)
 

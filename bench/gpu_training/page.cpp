@@ -17,21 +17,22 @@ constexpr std::string_view kGpuFields =
     "limit)";
 constexpr std::string_view kNotes =
     "Steps are medians; the mean by the wall clock is beside them. No side clips gradients; "
-    "PyTorch "
-    "has one batch, on the device already. MFU = (6N + 12 L d T) tok/s / 989 TFLOP/s. Peaks are "
-    "what "
-    "the allocator had given out.";
+    "PyTorch has one batch, on the device already. MFU = (6N + 12 L d T) tok/s / 989 TFLOP/s. "
+    "Peaks are what the allocator had given out. The speed of light has products and attention as "
+    "fast as in short bursts of each, the light at sustained clocks as fast as in whole steps of "
+    "them in a row, for seconds.";
 constexpr std::string_view kHead =
-    "| side | step ms | tok/s | MFU | x eager | x compile | of the light | peak GB | peak x eager "
-    "| "
-    "peak x compile | first step s | wall tok/s | loss |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    "| side | step ms | tok/s | MFU | x eager | x compile | of the light | of the sustained light "
+    "| peak GB | peak x eager | peak x compile | first step s | wall tok/s | loss |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 std::string ratio(double value, double base) {
   return base > 0 ? fmt::format("{:.2f}", value / base) : "-";
 }
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+std::string percent(std::optional<double> part) { return part ? percent(*part) : "-"; }
 
 std::string gigabytes(double bytes) { return bytes > 0 ? fmt::format("{:.2f}", bytes / 1e9) : "-"; }
 
@@ -62,6 +63,28 @@ std::string largest_kernel(const ClassUse& use) {
   return fmt::format("{:.0f} | {:.2f} ms: `{}`", use.calls, largest.ms, name);
 }
 
+std::string light_row(const Results& results, std::string_view name, double step_ms) {
+  return fmt::format("| {} | {:.2f} | {:.0f} | {} | - | - | {} | {} | - | - | - | - | - | - |\n",
+                     name,
+                     step_ms,
+                     results.tokens_per_second(step_ms),
+                     percent(results.mfu(step_ms)),
+                     percent(results.part_of_light(step_ms)),
+                     percent(results.part_of_sustained_light(step_ms)));
+}
+
+/// How much slower products and attention are where the card does not rest.
+std::string replay_line(const Light& light) {
+  if (!light.replayed_ms) return "";
+  const json& sustained = light.measured.at("sustained");
+  return fmt::format(
+      "\nProducts and attention of whole steps in a row, for {:.1f} s: {:.2f} ms a step, where "
+      "bursts of each add up to {:.2f}.\n",
+      sustained.at("seconds").get<double>(),
+      *light.replayed_ms,
+      sustained.at("burst_ms").get<double>());
+}
+
 }  // namespace
 
 std::string heading(const Results& results) {
@@ -79,26 +102,27 @@ std::string heading(const Results& results) {
          fmt::format("{} steps after {}. {}\n\n{}", contest.steps, contest.warm_up, kNotes, kHead);
 }
 
-std::string light_row(const Results& results) {
-  const double step_ms = results.light->step_ms();
-  return fmt::format(
-      "| speed of light | {:.2f} | {:.0f} | {} | - | - | 100.0 % | - | - | - | - | - | - |\n",
-      step_ms,
-      results.tokens_per_second(step_ms),
-      percent(results.mfu(step_ms)));
+std::string light_rows(const Results& results) {
+  std::string rows = light_row(results, "speed of light", results.light->step_ms());
+  if (const auto sustained_ms = results.light->sustained_ms()) {
+    rows += light_row(results, "light at sustained clocks", *sustained_ms);
+  }
+  return rows;
 }
 
 std::string side_row(const Results& results, const Side& side) {
   const Figures& figures = side.figures;
   return fmt::format(
-      "| {} | {:.2f} | {:.0f} | {} | {} | {} | {} | {} | {} | {} | {:.1f} | {:.0f} | {:.4f} |\n",
+      "| {} | {:.2f} | {:.0f} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1f} | {:.0f} | {:.4f} |"
+      "\n",
       side.name,
       figures.step_ms,
       results.tokens_per_second(figures.step_ms),
       percent(results.mfu(figures.step_ms)),
       speed_beside(results, figures, kEager),
       speed_beside(results, figures, kCompile),
-      results.light ? percent(results.light->step_ms() / figures.step_ms) : "-",
+      percent(results.part_of_light(figures.step_ms)),
+      percent(results.part_of_sustained_light(figures.step_ms)),
       gigabytes(figures.peak_bytes),
       memory_beside(results, figures, kEager),
       memory_beside(results, figures, kCompile),
@@ -114,6 +138,7 @@ std::string light_page(const Results& results) {
     page += fmt::format(" {} {:.2f},", name_of(kind), ms);
   }
   page += fmt::format(" all {:.2f}.\n", results.light->step_ms());
+  page += replay_line(*results.light);
   page +=
       "\n| product | size | ms | TFLOP/s | calls | best "
       "|\n|---|---|---|---|---|---|\n";
@@ -143,12 +168,9 @@ std::string light_page(const Results& results) {
 
 std::string budget_page(const Results& results) {
   const Budget& budget = *results.budget;
-  const Figures* sheaf = results.find(kSheaf);
-  const double step_ms = sheaf == nullptr ? budget.busy_ms : sheaf->step_ms;
   std::string page =
-      "\nWhere sheaf's step goes, in ms:\n\n| class | light | sheaf | left | calls | largest "
-      "kernel "
-      "|\n|---|---|---|---|---|---|\n";
+      "\nWhere sheaf's step goes, in ms (recorded steps are never the replay of a graph):\n\n"
+      "| class | light | sheaf | left | calls | largest kernel |\n|---|---|---|---|---|---|\n";
   for (const KernelClass kind : kKernelClasses) {
     const auto use = budget.classes.find(kind);
     const bool runs = use != budget.classes.end();
@@ -160,8 +182,11 @@ std::string budget_page(const Results& results) {
                        runs ? largest_kernel(use->second) : "0 | ");
   }
   if (budget.hidden_ms() > kShownMs) page += budget_row("beside others", 0, -budget.hidden_ms());
-  page += budget_row("launch gaps", 0, budget.gaps_ms(step_ms));
-  page += budget_row("step", results.light ? results.light->step_ms() : 0, step_ms);
+  page += budget_row("launch gaps", 0, budget.gaps_ms);
+  page += budget_row("not in the recording", 0, results.not_recorded_ms());
+  page += budget_row("step",
+                     results.light ? results.light->step_ms() : 0,
+                     budget.recorded_ms() + results.not_recorded_ms());
   return page;
 }
 

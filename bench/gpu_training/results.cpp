@@ -10,14 +10,20 @@ using nlohmann::json;
 // Kernels listed for each class.
 constexpr std::size_t kListed = 8;
 
+json rates_of(double step_ms, const Results& results) {
+  return {{"step_ms", step_ms},
+          {"tokens_per_second", results.tokens_per_second(step_ms)},
+          {"mfu", results.mfu(step_ms)}};
+}
+
 json json_of(const Light& light, const Results& results) {
   json classes = json::object();
   for (const auto& [kind, ms] : light.milliseconds) classes[std::string(name_of(kind))] = ms;
-  return {{"step_ms", light.step_ms()},
-          {"tokens_per_second", results.tokens_per_second(light.step_ms())},
-          {"mfu", results.mfu(light.step_ms())},
-          {"classes_ms", classes},
-          {"measured", light.measured}};
+  json all = rates_of(light.step_ms(), results);
+  all["classes_ms"] = classes;
+  all["measured"] = light.measured;
+  if (const auto ms = light.sustained_ms()) all["sustained"] = rates_of(*ms, results);
+  return all;
 }
 
 json json_of(const Side& side, const Results& results) {
@@ -31,7 +37,10 @@ json json_of(const Side& side, const Results& results) {
            {"first_step_s", figures.first_step_s},
            {"loss", figures.loss},
            {"details", figures.details}};
-  if (results.light) all["part_of_light"] = results.light->step_ms() / figures.step_ms;
+  if (const auto part = results.part_of_light(figures.step_ms)) all["part_of_light"] = *part;
+  if (const auto part = results.part_of_sustained_light(figures.step_ms)) {
+    all["part_of_sustained_light"] = *part;
+  }
   for (const char* name : {kEager, kCompile}) {
     const Figures* other = results.find(name);
     if (other == nullptr) continue;
@@ -54,7 +63,10 @@ json json_of(const Budget& budget) {
     classes.push_back(
         {{"class", name_of(kind)}, {"ms", use.ms}, {"calls", use.calls}, {"kernels", kernels}});
   }
-  return {{"busy_ms", budget.busy_ms}, {"hidden_ms", budget.hidden_ms()}, {"classes", classes}};
+  return {{"busy_ms", budget.busy_ms},
+          {"gaps_ms", budget.gaps_ms},
+          {"hidden_ms", budget.hidden_ms()},
+          {"classes", classes}};
 }
 
 }  // namespace
@@ -70,6 +82,21 @@ double Results::tokens_per_second(double step_ms) const {
 
 double Results::mfu(double step_ms) const {
   return step_ms > 0 ? contest.work.rule_flops / step_ms * 1e3 / kPeakFlops : 0;
+}
+
+std::optional<double> Results::part_of_light(double step_ms) const {
+  if (!light || !(step_ms > 0)) return std::nullopt;
+  return light->step_ms() / step_ms;
+}
+
+std::optional<double> Results::part_of_sustained_light(double step_ms) const {
+  if (!light || !light->sustained_ms() || !(step_ms > 0)) return std::nullopt;
+  return *light->sustained_ms() / step_ms;
+}
+
+double Results::not_recorded_ms() const {
+  const Figures* sheaf = find(kSheaf);
+  return budget && sheaf != nullptr ? sheaf->step_ms - budget->recorded_ms() : 0;
 }
 
 json json_of(const Results& results) {
@@ -91,7 +118,7 @@ json json_of(const Results& results) {
   for (const Side& side : results.sides) all["sides"].push_back(json_of(side, results));
   if (results.budget) all["budget"] = json_of(*results.budget);
   if (results.budget && results.find(kSheaf) != nullptr) {
-    all["budget"]["gaps_ms"] = results.budget->gaps_ms(results.find(kSheaf)->step_ms);
+    all["budget"]["not_recorded_ms"] = results.not_recorded_ms();
   }
   return all;
 }

@@ -39,6 +39,12 @@ struct Results {
   [[nodiscard]] const Figures* find(const std::string& side) const;
   [[nodiscard]] double tokens_per_second(double step_ms) const;
   [[nodiscard]] double mfu(double step_ms) const;
+  /// Return the speed that is reached, as a part of the light's; unset where that is not known.
+  [[nodiscard]] std::optional<double> part_of_light(double step_ms) const;
+  [[nodiscard]] std::optional<double> part_of_sustained_light(double step_ms) const;
+  /// Returns how much longer sheaf's step is than the recorded one was, less than 0 where it is
+  /// shorter; 0 where there are not both.
+  [[nodiscard]] double not_recorded_ms() const;
 };
 
 inline constexpr const char* kEager = "PyTorch eager";

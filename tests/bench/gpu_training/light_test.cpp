@@ -36,6 +36,35 @@ TEST(Light, IsTheSumOfItsClasses) {
   EXPECT_DOUBLE_EQ(light.step_ms(), 55);
 }
 
+TEST(Light, AsksForEveryCallOfAStep) {
+  const Row& row = find_row("gpt2-large-b8");
+  const json questions = questions_of(work_of(row), row);
+  EXPECT_EQ(questions.at("linears").front().at("calls"), 36);
+  EXPECT_EQ(questions.at("linears").back().at("calls"), 1);
+  EXPECT_EQ(questions.at("attention").at("calls"), 36);
+}
+
+TEST(Light, TakesWhatWasReplayedForProductsAndAttentionAtSustainedClocks) {
+  const Row& row = find_row("gpt2-large-b8");
+  const StepWork work = work_of(row);
+  json answers = answers_to(questions_of(work, row));
+  answers["sustained"] = {{"products_and_attention_ms", 70}};
+  const Light light = light_of(work, answers);
+  const double burst_ms =
+      light.milliseconds.at(KernelClass::gemm) + light.milliseconds.at(KernelClass::attention);
+  ASSERT_TRUE(light.sustained_ms().has_value());
+  EXPECT_NEAR(*light.sustained_ms(), light.step_ms() - burst_ms + 70, 1e-9);
+}
+
+TEST(Light, HasNoSustainedClocksWhereNothingWasReplayed) {
+  const Row& row = find_row("gpt2-large-b8");
+  const StepWork work = work_of(row);
+  json answers = answers_to(questions_of(work, row));
+  EXPECT_EQ(light_of(work, answers).sustained_ms(), std::nullopt);
+  answers["sustained"] = {{"failed", "out of memory"}};
+  EXPECT_EQ(light_of(work, answers).sustained_ms(), std::nullopt);
+}
+
 TEST(Light, NamesTheProductThatWasNotMeasured) {
   const Row& row = find_row("gpt2-large-b8");
   const StepWork work = work_of(row);

@@ -50,6 +50,7 @@ class GpuTrainingPeers : public ::testing::TestWithParam<const char*> {
 TEST_P(GpuTrainingPeers, MeasureLightPyTorchAndSheafOnTheCpu) {
   const auto figures = measure(GetParam());
   EXPECT_GT(figures.at("light").at("step_ms").get<double>(), 0);
+  EXPECT_GT(figures.at("light").at("sustained").at("step_ms").get<double>(), 0);
   ASSERT_THAT(figures.at("sides"), ::testing::SizeIs(2));
   for (const auto& side : figures.at("sides")) {
     EXPECT_GT(side.at("tokens_per_second").get<double>(), 0);
