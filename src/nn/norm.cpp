@@ -81,7 +81,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     }
     if (!x.is_cuda()) return rms_gradients_by_operators(context, saved, saved[2], gradients[0]);
     const NormGradients result = norm_rows_gradients(
-        as_rows(gradients[0]), as_rows(x), weight, {{}, saved[2]}, /*with_bias=*/false, {});
+        {as_rows(gradients[0]), as_rows(x), weight, {{}, saved[2]}}, /*with_bias=*/false);
     return {result.x.view(x.sizes()), result.weight.to(weight.scalar_type()), {}};
   }
 };
@@ -119,7 +119,7 @@ struct LayerNorm : torch::autograd::Function<LayerNorm> {
       return {of_x, of_weight, of_bias, {}};
     }
     const NormGradients result = norm_rows_gradients(
-        as_rows(gradients[0]), as_rows(x), weight, statistics, /*with_bias=*/true, {});
+        {as_rows(gradients[0]), as_rows(x), weight, statistics}, /*with_bias=*/true);
     return {result.x.view(x.sizes()),
             result.weight.to(weight.scalar_type()),
             result.bias.to(bias.scalar_type()),

@@ -23,21 +23,13 @@ at::Tensor product_gradient(std::size_t input, const at::Tensor& a, const at::Te
 }
 
 at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows) {
-  SumTarget target(input, rows);
-  column_sums(rows, target.memory(), target.adds());
+  const SumTarget target(input, rows);
+  column_sums(rows, target.place());
   return target.gradient();
 }
 
-at::Tensor vector_gradient(std::size_t input, const at::Tensor& values, at::ScalarType type) {
-  const module::GradientTarget target = open_product_gradient(input, type);
-  if (!target) return values.to(type);
-  at::Tensor memory = target.memory;
-  target.is_new ? memory.copy_(values) : memory.add_(values);
-  return {};
-}
-
-SumTarget::SumTarget(std::size_t input, const at::Tensor& like)
+SumTarget::SumTarget(std::size_t input, const at::Tensor& like, std::int64_t size)
     : target_(open_product_gradient(input, like.scalar_type())),
-      memory_(target_ ? target_.memory : at::empty({like.size(1)}, like.options())) {}
+      memory_(target_ ? target_.memory : at::empty({size}, like.options())) {}
 
 }  // namespace sheaf::nn

@@ -3,7 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 
+#include "kernels/vector_target.h"
 #include "sheaf/module/gradient_sink.h"
 
 namespace sheaf::nn {
@@ -23,18 +25,13 @@ namespace sheaf::nn {
 /// Takes the sum of a matrix's rows.
 [[nodiscard]] at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows);
 
-/// Takes an fp32 vector for a parameter of `type`.
-[[nodiscard]] at::Tensor vector_gradient(std::size_t input,
-                                         const at::Tensor& values,
-                                         at::ScalarType type);
-
-/// A place for sums that are made on the way, for a parameter as long as the rows of `like`.
+/// A place for sums that are made on the way, for a parameter of `size` elements, or as long as the
+/// rows of `like`, typed and placed as `like` is.
 class SumTarget {
  public:
-  SumTarget(std::size_t input, const at::Tensor& like);
-  [[nodiscard]] at::Tensor& memory() { return memory_; }
-  /// Whether sums are to be added to what is there.
-  [[nodiscard]] bool adds() const { return target_ && !target_.is_new; }
+  SumTarget(std::size_t input, const at::Tensor& like, std::int64_t size);
+  SumTarget(std::size_t input, const at::Tensor& like) : SumTarget(input, like, like.size(1)) {}
+  [[nodiscard]] VectorTarget place() const { return {memory_, target_ && !target_.is_new}; }
   /// Returns the gradient, or nothing where it is in its place.
   [[nodiscard]] at::Tensor gradient() const { return target_ ? at::Tensor() : memory_; }
 

@@ -59,8 +59,8 @@ TEST_F(GeluKernels, GoBackThroughGeluWithSumsOfColumns) {
       const at::Tensor inner = (at::randn({rows, width}) * 3).to(type);
       at::Tensor cpu = at::randn({rows, width}).to(type), gpu = on_gpu(cpu).clone();
       at::Tensor cpu_sums = at::full({width}, 100.0), gpu_sums = on_gpu(cpu_sums).clone();
-      const at::Tensor expected = gelu_rows_back(inner, cpu, cpu_sums, /*adds=*/true);
-      const at::Tensor again = gelu_rows_back(on_gpu(inner), gpu, gpu_sums, /*adds=*/true);
+      const at::Tensor expected = gelu_rows_back(inner, cpu, {cpu_sums, /*adds=*/true});
+      const at::Tensor again = gelu_rows_back(on_gpu(inner), gpu, {gpu_sums, /*adds=*/true});
       expect_close(again, expected, tolerance(type));
       expect_close(gpu, cpu, tolerance(type));
       expect_close(gpu_sums, cpu_sums, tolerance(type));

@@ -9,7 +9,7 @@ class ColumnSumKernelsOnCuda : public OnCuda {
   /// Returns what a target that held `before` holds afterwards.
   static at::Tensor sums(const at::Tensor& rows, at::ScalarType type, bool adds) {
     at::Tensor target = at::full({rows.size(1)}, 3, rows.options().dtype(type));
-    column_sums(rows, target, adds);
+    column_sums(rows, {target, adds});
     return target;
   }
 

@@ -21,20 +21,6 @@ at::Tensor gradient_of(const at::Tensor& logits, const at::Tensor& targets) {
   return (softmax - hot).masked_fill(targets.lt(0).unsqueeze(1), 0);
 }
 
-TEST(CrossEntropyOfChunk, LeavesZerosBetweenRowsWhereAsked) {
-  for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16}) {
-    const at::Tensor memory = at::full({5, 24}, 7, type);
-    const at::Tensor logits = memory.narrow(1, 0, 17).copy_(at::randn({5, 17}));
-    const at::Tensor targets = targets_of(5, 17), expected = gradient_of(logits, targets);
-    const ChunkLoss loss = cross_entropy_of_chunk(
-        {.logits = logits, .targets = targets, .zero_padding = true}, /*with_gradient=*/true);
-    expect_near(loss.gradient, expected, type == at::kBFloat16 ? 1e-2 : 1e-6);
-    EXPECT_TRUE(loss.gradient.is_alias_of(memory));
-    EXPECT_EQ(loss.gradient.stride(0), 24);
-    EXPECT_TRUE(memory.narrow(1, 17, 7).eq(0).all().item<bool>());
-  }
-}
-
 TEST(CrossEntropyOfChunk, TakesRowsWithGaps) {
   for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16}) {
     const at::Tensor memory = at::randn({5, 24}).to(type), logits = memory.narrow(1, 3, 17);

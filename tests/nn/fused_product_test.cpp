@@ -121,7 +121,7 @@ TEST(GeluRows, AddUpBlocksOfRows) {
   for (const std::int64_t rows : {1, 64, 65, 4100}) {
     const at::Tensor inner = at::randn({rows, 20}), given = at::randn({rows, 20});
     at::Tensor gradient = given.clone(), sums = at::ones({20});
-    expect_near(gelu_rows_back(inner, gradient, sums, /*adds=*/true),
+    expect_near(gelu_rows_back(inner, gradient, {sums, /*adds=*/true}),
                 at::gelu(inner.to(at::kDouble), "tanh"),
                 1e-6);
     const at::Tensor expected =
@@ -135,7 +135,7 @@ TEST(GeluRows, GoBackThroughGeluWithSumsOfColumns) {
   at::manual_seed(2);
   const at::Tensor inner = at::randn({5, 4}, at::kDouble), given = at::randn({5, 4}, at::kDouble);
   at::Tensor gradient = given.clone(), sums = at::ones({4}, at::kDouble);
-  const at::Tensor again = gelu_rows_back(inner, gradient, sums, /*adds=*/true);
+  const at::Tensor again = gelu_rows_back(inner, gradient, {sums, /*adds=*/true});
   expect_near(again, at::gelu(inner, "tanh"), 1e-12);
   expect_near(gradient, at::gelu_backward(given, inner, "tanh"), 1e-12);
   expect_near(sums, gradient.sum(0) + 1, 1e-12);

@@ -11,6 +11,8 @@ struct NormResults {
   at::Tensor again;
   NormStatistics statistics;
   NormGradients gradients;
+  at::Tensor of_weight;
+  at::Tensor of_bias;
 };
 
 struct NormInputs {
@@ -46,8 +48,12 @@ class NormKernelsOnCuda : public OnCuda {
                               1e-5};
     result.value = norm_rows(in.x, in.weight, in.bias, options, result.statistics);
     result.again = norm_rows_again(in.x, in.weight, in.bias, result.statistics);
-    result.gradients = norm_rows_gradients(
-        in.of_result, in.x, in.weight, result.statistics, in.bias.defined(), in.residual);
+    const NormBackward back{in.of_result, in.x, in.weight, result.statistics, in.residual};
+    result.gradients = norm_rows_gradients(back, in.bias.defined());
+    // Into memory that has values, of other types than one another's.
+    result.of_weight = at::ones_like(in.weight);
+    result.of_bias = in.bias.defined() ? at::ones_like(in.bias, at::kFloat) : at::Tensor();
+    (void)norm_rows_back(back, {result.of_weight, /*adds=*/true}, {result.of_bias});
     return result;
   }
 
@@ -61,6 +67,8 @@ class NormKernelsOnCuda : public OnCuda {
     expect_close(gpu.gradients.x, cpu.gradients.x, narrow);
     expect_close(gpu.gradients.weight, cpu.gradients.weight, kWide);
     expect_close(gpu.gradients.bias, cpu.gradients.bias, kWide);
+    expect_close(gpu.of_weight, cpu.of_weight, std::max(narrow, kWide));
+    expect_close(gpu.of_bias, cpu.of_bias, kWide);
   }
 
   static void expect_same_on_gpu(const NormInputs& in, const Change& change = on_gpu) {

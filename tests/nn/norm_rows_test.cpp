@@ -70,7 +70,7 @@ TEST_P(NormRows, HaveTheValuesAndGradientsOfTheLayer) {
   NormStatistics statistics;
   expect_same(norm_rows(x, weight, bias, options, statistics), expected.detach());
   const NormGradients gradients =
-      norm_rows_gradients(of_result, x, weight, statistics, bias.defined(), {});
+      norm_rows_gradients({of_result, x, weight, statistics}, bias.defined());
   expect_same(gradients.x, leaves[0].grad());
   expect_same(gradients.weight, leaves[1].grad());
   ASSERT_EQ(gradients.bias.defined(), bias.defined());
@@ -93,8 +93,8 @@ TEST_P(NormRows, AddTheResidualBeforeTheyRound) {
     NormStatistics statistics;
     const at::Tensor b = bias.defined() ? bias.to(type) : bias;
     (void)norm_rows(x.to(type), weight.to(type), b, options, statistics);
-    return norm_rows_gradients(
-               of_result.to(type), x.to(type), weight.to(type), statistics, false, added)
+    return norm_rows_gradients({of_result.to(type), x.to(type), weight.to(type), statistics, added},
+                               false)
         .x;
   };
   const at::Tensor expected = of_x(at::kDouble, {}) + residual;
@@ -111,8 +111,8 @@ TEST(NormRowsInBlocks, HaveTheSumsOfAllRows) {
     const auto gradients = [&](at::ScalarType type) {
       NormStatistics statistics;
       (void)norm_rows(x.to(type), weight.to(type), bias.to(type), {}, statistics);
-      return norm_rows_gradients(
-          of_result.to(type), x.to(type), weight.to(type), statistics, true, {});
+      return norm_rows_gradients({of_result.to(type), x.to(type), weight.to(type), statistics},
+                                 true);
     };
     const NormGradients expected = gradients(at::kDouble), actual = gradients(at::kFloat);
     expect_near(actual.x, expected.x, 2e-6);
@@ -127,7 +127,7 @@ TEST(NormRowsInBlocks, GiveTheSameBitsOnTwoThreads) {
     const Threads threads(count);
     NormStatistics statistics;
     const at::Tensor result = norm_rows(x, weight, weight, {}, statistics);
-    return norm_rows_gradients(result, x, weight, statistics, true, x);
+    return norm_rows_gradients({result, x, weight, statistics, x}, true);
   };
   const NormGradients one = on(1), two = on(2);
   EXPECT_TRUE(one.x.equal(two.x));
@@ -135,11 +135,26 @@ TEST(NormRowsInBlocks, GiveTheSameBitsOnTwoThreads) {
   EXPECT_TRUE(one.bias.equal(two.bias));
 }
 
+TEST(NormRowsBack, AddToWhatIsThere) {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({70, 24}), weight = at::randn({24}),
+                   of_result = at::randn({70, 24});
+  NormStatistics statistics;
+  (void)norm_rows(x, weight, weight, {}, statistics);
+  const NormBackward in{of_result, x, weight, statistics};
+  const NormGradients expected = norm_rows_gradients(in, true);
+  const at::Tensor of_weight = at::ones({24}), of_bias = at::ones({24}, at::kDouble);
+  const at::Tensor of_x = norm_rows_back(in, {of_weight, /*adds=*/true}, {of_bias});
+  EXPECT_TRUE(of_x.equal(expected.x));
+  expect_near(of_weight, expected.weight + 1, 1e-6);
+  EXPECT_TRUE(of_bias.equal(expected.bias.to(at::kDouble)));
+}
+
 TEST(NormRowsOfNothing, HaveZeroGradients) {
   NormStatistics statistics;
   const at::Tensor x = at::randn({0, 8}), weight = at::randn({8});
   EXPECT_EQ(norm_rows(x, weight, weight, {}, statistics).size(0), 0);
-  const NormGradients gradients = norm_rows_gradients(x, x, weight, statistics, true, {});
+  const NormGradients gradients = norm_rows_gradients({x, x, weight, statistics}, true);
   EXPECT_TRUE(gradients.weight.equal(at::zeros({8})));
   EXPECT_TRUE(gradients.bias.equal(at::zeros({8})));
 }

@@ -13,14 +13,16 @@ namespace {
 
 const Shape kShape{.m = 8, .n = 16, .k = 32, .factors = at::kBFloat16, .bias = true};
 
-cublasLtMatmulAlgo_t algorithm_of(int number) {
-  cublasLtMatmulAlgo_t algorithm;
-  std::memset(&algorithm, number, sizeof algorithm);
-  return algorithm;
+Choice choice_of(int number) {
+  Choice choice;
+  std::memset(&choice.algorithm, number, sizeof choice.algorithm);
+  choice.workspace = static_cast<std::size_t>(number) << 20;
+  return choice;
 }
 
-bool same(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
+bool same(const Choice& a, const Choice& b) {
+  return std::memcmp(&a.algorithm, &b.algorithm, sizeof a.algorithm) == 0 &&
+         a.workspace == b.workspace;
 }
 
 class ProductChoices : public ::testing::Test {
@@ -30,15 +32,15 @@ class ProductChoices : public ::testing::Test {
 };
 
 TEST_F(ProductChoices, AreThereInTheNextRun) {
-  Choices(file_).add(kShape, algorithm_of(7), /*lasting=*/true);
+  Choices(file_).add(kShape, choice_of(7), /*lasting=*/true);
   Choices later(file_);
   ASSERT_TRUE(later.find(kShape).has_value());
-  EXPECT_TRUE(same(*later.find(kShape), algorithm_of(7)));
+  EXPECT_TRUE(same(*later.find(kShape), choice_of(7)));
 }
 
 TEST_F(ProductChoices, AreOfOneShape) {
   Choices choices(file_);
-  choices.add(kShape, algorithm_of(7), /*lasting=*/true);
+  choices.add(kShape, choice_of(7), /*lasting=*/true);
   Shape other = kShape;
   other.bias = false;
   EXPECT_FALSE(choices.find(other).has_value());
@@ -46,33 +48,33 @@ TEST_F(ProductChoices, AreOfOneShape) {
 
 TEST_F(ProductChoices, ThatDoNotLastAreForThisRunOnly) {
   Choices choices(file_);
-  choices.add(kShape, algorithm_of(7), /*lasting=*/false);
+  choices.add(kShape, choice_of(7), /*lasting=*/false);
   EXPECT_TRUE(choices.find(kShape).has_value());
   EXPECT_FALSE(Choices(file_).find(kShape).has_value());
 }
 
 TEST_F(ProductChoices, TakeTheLastWord) {
-  Choices(file_).add(kShape, algorithm_of(7), /*lasting=*/true);
-  Choices(file_).add(kShape, algorithm_of(9), /*lasting=*/true);
-  EXPECT_TRUE(same(*Choices(file_).find(kShape), algorithm_of(9)));
+  Choices(file_).add(kShape, choice_of(7), /*lasting=*/true);
+  Choices(file_).add(kShape, choice_of(9), /*lasting=*/true);
+  EXPECT_TRUE(same(*Choices(file_).find(kShape), choice_of(9)));
 }
 
 TEST_F(ProductChoices, SurviveADamagedFile) {
-  Choices(file_).add(kShape, algorithm_of(7), /*lasting=*/true);
+  Choices(file_).add(kShape, choice_of(7), /*lasting=*/true);
   std::ofstream(file_, std::ios::app) << "8x8 not-a-number\n\x01\x02";
   EXPECT_TRUE(Choices(file_).find(kShape).has_value());
 }
 
 TEST_F(ProductChoices, DoWithoutAFile) {
   Choices choices("/dev/null/products.txt");
-  choices.add(kShape, algorithm_of(7), /*lasting=*/true);
+  choices.add(kShape, choice_of(7), /*lasting=*/true);
   EXPECT_TRUE(choices.find(kShape).has_value());
 }
 
 TEST_F(ProductChoices, LieInTheUsersCache) {
   ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(choices_file("NVIDIA H200", 130100),
-            "/somewhere/sheaf/products_NVIDIA_H200_cublaslt130100.txt");
+            "/somewhere/sheaf/algorithms_NVIDIA_H200_cublaslt130100.txt");
   ::unsetenv("XDG_CACHE_HOME");
 }
 

@@ -6,6 +6,7 @@
 
 #include "nn/held.h"
 #include "nn/kernels/fused_product.h"
+#include "nn/kernels/join_columns.h"
 #include "nn/kernels/rotary_rows.h"
 #include "nn/no_second_derivative.h"
 #include "nn/rows.h"
@@ -117,11 +118,10 @@ at::Tensor whole_of(const variable_list& parts, std::int64_t size) {
                   : at::Tensor();
 }
 
-/// Returns gradients of q, k and v side by side; those that nobody gave are zeros. A copy where
-/// they are rotated: those that came are not ours.
-at::Tensor side_by_side(const variable_list& gradients,
-                        const Setting& setting,
-                        const at::Tensor& x) {
+/// Returns gradients of q, k and v; those that nobody gave are zeros.
+std::vector<at::Tensor> parts_of(const variable_list& gradients,
+                                 const Setting& setting,
+                                 const at::Tensor& x) {
   std::vector<at::Tensor> parts;
   const std::vector<std::int64_t> sizes = setting.sizes();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -129,9 +129,33 @@ at::Tensor side_by_side(const variable_list& gradients,
                         ? gradients[i]
                         : at::zeros({x.size(0), x.size(1), sizes[i]}, x.options()));
   }
+  return parts;
+}
+
+/// Returns the parts side by side, as rows. A copy where they are rotated: those that came are not
+/// ours.
+at::Tensor side_by_side(const std::vector<at::Tensor>& parts, const Setting& setting) {
   at::Tensor result = setting.options.rotary ? at::Tensor() : whole_of(parts, setting.size());
   if (!result.defined()) result = at::cat(parts, 2);
   rotate_heads(result, setting.options, /*sign=*/-1);
+  return as_rows(result);
+}
+
+/// The same, and takes the gradient of the bias of argument number `bias` on the way.
+at::Tensor side_by_side_with_bias(const std::vector<at::Tensor>& parts,
+                                  const Setting& setting,
+                                  std::size_t bias,
+                                  variable_list& results) {
+  if (setting.options.rotary || whole_of(parts, setting.size()).defined()) {
+    at::Tensor result = side_by_side(parts, setting);
+    results[bias] = sum_gradient(bias, result);
+    return result;
+  }
+  std::vector<at::Tensor> rows;
+  for (const at::Tensor& part : parts) rows.push_back(as_rows(part));
+  const SumTarget sums(bias, rows.front(), setting.size());
+  at::Tensor result = join_columns(rows, sums.place());
+  results[bias] = sums.gradient();
   return result;
 }
 
@@ -168,10 +192,12 @@ struct AttentionInputsFunction : torch::autograd::Function<AttentionInputsFuncti
     const at::Tensor x = as_rows(saved[0]);
     const NormStatistics statistics{saved[1], saved[2]};
     const WeightLayout layout = setting.options.layout;
-    const at::Tensor of_result = as_rows(side_by_side(gradients, setting, saved[0]));
     variable_list result(2 + setting.num_parameters());
     const std::size_t first = 1 + setting.first_weight();
-    if (setting.bias) result[first + 1] = sum_gradient(first + 1, of_result);
+    const std::vector<at::Tensor> parts = parts_of(gradients, setting, saved[0]);
+    const at::Tensor of_result = setting.bias
+                                     ? side_by_side_with_bias(parts, setting, first + 1, result)
+                                     : side_by_side(parts, setting);
     {
       const at::Tensor again = norm_rows_again(x, all.norm_weight, all.norm_bias, statistics);
       if (setting.num_weights == 1) {
@@ -182,17 +208,10 @@ struct AttentionInputsFunction : torch::autograd::Function<AttentionInputsFuncti
       }
     }
     const at::Tensor of_residual = gradients[3].defined() ? as_rows(gradients[3]) : at::Tensor();
-    const NormGradients of_norm = norm_rows_gradients(project_back(of_result, all.weights, layout),
-                                                      x,
-                                                      all.norm_weight,
-                                                      statistics,
-                                                      setting.norm_bias,
-                                                      of_residual);
-    result[0] = of_norm.x.view(saved[0].sizes());
-    result[1] = vector_gradient(1, of_norm.weight, all.norm_weight.scalar_type());
-    if (setting.norm_bias) {
-      result[2] = vector_gradient(2, of_norm.bias, all.norm_bias.scalar_type());
-    }
+    const NormBackward of_norm{
+        project_back(of_result, all.weights, layout), x, all.norm_weight, statistics, of_residual};
+    const auto norm_bias = setting.norm_bias ? std::optional<std::size_t>(2) : std::nullopt;
+    result[0] = norm_gradients(of_norm, 1, norm_bias, result).view(saved[0].sizes());
     return result;
   }
 };

@@ -64,8 +64,8 @@ struct GeluMlp : torch::autograd::Function<GeluMlp> {
     const NormStatistics statistics{saved[6], saved[7]};
     variable_list result(kCount + 1);
     at::Tensor of_inner = fused_product({.a = gradient, .b = in_to_out(saved[4], layout).t()});
-    SumTarget in_bias(kInBias, inner);
-    at::Tensor active = gelu_rows_back(inner, of_inner, in_bias.memory(), in_bias.adds());
+    const SumTarget in_bias(kInBias, inner);
+    at::Tensor active = gelu_rows_back(inner, of_inner, in_bias.place());
     result[kInBias] = in_bias.gradient();
     if (context->needs_input_grad(kOut)) {
       result[kOut] = weight_gradient(kOut, active, gradient, layout);
@@ -78,11 +78,8 @@ struct GeluMlp : torch::autograd::Function<GeluMlp> {
     }
     const at::Tensor of_normal =
         fused_product({.a = of_inner, .b = in_to_out(saved[3], layout).t()});
-    const NormGradients of_norm = norm_rows_gradients(
-        of_normal, x, norm_weight, statistics, /*with_bias=*/true, /*residual=*/gradient);
-    result[kNormWeight] = vector_gradient(kNormWeight, of_norm.weight, norm_weight.scalar_type());
-    result[kNormBias] = vector_gradient(kNormBias, of_norm.bias, norm_bias.scalar_type());
-    result[kX] = of_norm.x.view(saved[0].sizes());
+    const NormBackward of_norm{of_normal, x, norm_weight, statistics, /*residual=*/gradient};
+    result[kX] = norm_gradients(of_norm, kNormWeight, kNormBias, result).view(saved[0].sizes());
     return result;
   }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "nn/weight_gradients.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::nn {
@@ -14,6 +15,23 @@ void check_norm(std::string_view layer, const at::Tensor& x, const NormParameter
                   layer,
                   fmt::streamed(x.sizes()),
                   fmt::streamed(norm.weight.sizes())));
+}
+
+at::Tensor norm_gradients(const NormBackward& in,
+                          std::size_t weight,
+                          std::optional<std::size_t> bias,
+                          torch::autograd::variable_list& results) {
+  const SumTarget of_weight(weight, in.x);
+  if (!bias) {
+    at::Tensor of_x = norm_rows_back(in, of_weight.place(), {});
+    results[weight] = of_weight.gradient();
+    return of_x;
+  }
+  const SumTarget of_bias(*bias, in.x);
+  at::Tensor of_x = norm_rows_back(in, of_weight.place(), of_bias.place());
+  results[weight] = of_weight.gradient();
+  results[*bias] = of_bias.gradient();
+  return of_x;
 }
 
 }  // namespace sheaf::nn

@@ -87,14 +87,9 @@ struct SwigluMlp : torch::autograd::Function<SwigluMlp> {
       result[kGate] = of_weights[0];
       result[kUp] = of_weights[1];
     }
-    const NormGradients of_norm = norm_rows_gradients(back_through(side_by_side, gate, up),
-                                                      x,
-                                                      norm_weight,
-                                                      statistics,
-                                                      /*with_bias=*/false,
-                                                      /*residual=*/gradient);
-    result[kNormWeight] = vector_gradient(kNormWeight, of_norm.weight, norm_weight.scalar_type());
-    result[kX] = of_norm.x.view(saved[0].sizes());
+    const NormBackward of_norm{
+        back_through(side_by_side, gate, up), x, norm_weight, statistics, /*residual=*/gradient};
+    result[kX] = norm_gradients(of_norm, kNormWeight, {}, result).view(saved[0].sizes());
     return result;
   }
 };

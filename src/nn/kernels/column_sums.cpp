@@ -6,11 +6,11 @@
 
 namespace sheaf::nn {
 
-void column_sums(const at::Tensor& rows, at::Tensor& target, bool adds) {
-  if (rows.is_cuda() && column_sums_on_cuda(rows, target, adds)) return;
+void column_sums(const at::Tensor& rows, const VectorTarget& target) {
+  if (rows.is_cuda() && column_sums_on_cuda(rows, target)) return;
   const at::ScalarType wide = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor sums = rows.sum(0, /*keepdim=*/false, wide);
-  adds ? target.add_(sums) : target.copy_(sums);
+  target.adds ? target.memory.add_(sums) : target.memory.copy_(sums);
 }
 
 }  // namespace sheaf::nn

@@ -16,11 +16,11 @@ int num_column_parts(const ColumnRows& all, int num_multiprocessors) {
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
 }
 
-bool column_sums_on_cuda(const at::Tensor& rows, at::Tensor& target, bool adds) {
+bool column_sums_on_cuda(const at::Tensor& rows, const VectorTarget& target) {
   const auto type = element_type(rows.scalar_type());
-  const auto target_type = element_type(target.scalar_type());
+  const auto target_type = element_type(target.memory.scalar_type());
   if (!type || !target_type || rows.numel() == 0 || rows.stride(1) != 1 ||
-      !target.is_contiguous()) {
+      !target.memory.is_contiguous()) {
     return false;
   }
   const Launch launch(rows);
@@ -37,10 +37,11 @@ bool column_sums_on_cuda(const at::Tensor& rows, at::Tensor& target, bool adds) 
   launch_column_parts(all, launch.stream());
   launch_sum_of_parts({.parts = all.parts,
                        .num_parts = all.num_parts,
+                       .stride = all.width,
                        .width = all.width,
                        .type = *target_type,
-                       .target = target.mutable_data_ptr(),
-                       .adds = adds},
+                       .target = target.memory.mutable_data_ptr(),
+                       .adds = target.adds},
                       launch.stream());
   return true;
 }

@@ -36,10 +36,18 @@ struct ColumnRows {
 struct PartsSum {
   const float* parts = nullptr;
   int num_parts = 0;
+  /// Elements from one part to the next.
+  std::int64_t stride = 0;
   std::int64_t width = 0;
   ElementType type = ElementType::fp32;
   void* target = nullptr;
   bool adds = false;
+  /// Gets the totals of `width` more columns, which lie behind the others; null: there are none.
+  void* second = nullptr;
+
+  [[nodiscard]] constexpr std::int64_t num_columns() const {
+    return second == nullptr ? width : 2 * width;
+  }
 };
 
 /// Both start kernels in `stream`, a cudaStream_t of the current device, and throw Error if they

@@ -2,6 +2,6 @@
 
 namespace sheaf::nn {
 
-bool column_sums_on_cuda(const at::Tensor&, at::Tensor&, bool) { return false; }
+bool column_sums_on_cuda(const at::Tensor&, const VectorTarget&) { return false; }
 
 }  // namespace sheaf::nn

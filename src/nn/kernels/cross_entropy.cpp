@@ -47,18 +47,6 @@ ChunkLoss by_operators(const LogitsChunk& chunk, bool with_gradient) {
   return result;
 }
 
-/// Brings the gradient to the memory of the logits, and zeros to what is between their rows.
-void settle(const at::Tensor& logits, at::Tensor& gradient) {
-  if (!gradient.is_same(logits)) {
-    logits.copy_(gradient);
-    gradient = logits;
-  }
-  const std::int64_t rows = logits.size(0), vocabulary = logits.size(1), apart = logits.stride(0);
-  if (apart <= vocabulary) return;
-  logits.as_strided({rows, apart - vocabulary}, {apart, 1}, logits.storage_offset() + vocabulary)
-      .zero_();
-}
-
 }  // namespace
 
 ChunkLoss cross_entropy_of_chunk(const LogitsChunk& chunk, bool with_gradient) {
@@ -68,10 +56,7 @@ ChunkLoss cross_entropy_of_chunk(const LogitsChunk& chunk, bool with_gradient) {
     if (result.loss.defined()) return result;
   }
   const bool is_plain = logits.is_cpu() && logits.scalar_type() == at::kFloat;
-  ChunkLoss result =
-      is_plain ? by_kernel(chunk, with_gradient) : by_operators(chunk, with_gradient);
-  if (with_gradient && chunk.zero_padding) settle(logits, result.gradient);
-  return result;
+  return is_plain ? by_kernel(chunk, with_gradient) : by_operators(chunk, with_gradient);
 }
 
 }  // namespace sheaf::nn

@@ -12,10 +12,6 @@ struct LogitsChunk {
   at::Tensor logits;
   at::Tensor targets;
   std::int64_t ignored = -100;
-  /// Whether what lies between the end of one row and the start of the next, behind the last row,
-  /// too, becomes zeros with the gradient: then the gradient is in the memory of the logits, and a
-  /// product may read its rows up to their distance.
-  bool zero_padding = false;
 };
 
 struct ChunkLoss {

@@ -25,7 +25,6 @@ ChunkLoss cross_entropy_on_cuda(const LogitsChunk& chunk, bool with_gradient) {
                         .targets = targets.const_data_ptr<std::int64_t>(),
                         .ignored = chunk.ignored,
                         .with_gradient = with_gradient,
-                        .zero_padding = chunk.zero_padding,
                         .losses = losses.mutable_data_ptr<float>(),
                         .loss = loss.mutable_data_ptr<double>()},
                        launch.stream());

@@ -126,9 +126,6 @@ template <class T>
 __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LogitsRows all) {
   T* const row = static_cast<T*>(all.logits) + blockIdx.x * all.stride;
   const std::int64_t target = all.targets[blockIdx.x];
-  if (all.with_gradient && all.zero_padding) {
-    write_zeros(row + all.vocabulary, all.stride - all.vocabulary);
-  }
   if (target == all.ignored) {
     if (threadIdx.x == 0) all.losses[blockIdx.x] = 0;
     if (all.with_gradient) write_zeros(row, all.vocabulary);

@@ -19,8 +19,6 @@ struct LogitsRows {
   const std::int64_t* targets = nullptr;
   std::int64_t ignored = -100;
   bool with_gradient = true;
-  /// Whether the elements between rows become zeros with the gradient.
-  bool zero_padding = false;
   /// One per row.
   float* losses = nullptr;
   /// Their sum.

@@ -66,8 +66,8 @@ void add_embedding_gradient(const at::Tensor& rows, const at::Tensor& indices, a
 
 void add_position_gradient(const at::Tensor& rows, at::Tensor& target) {
   const std::int64_t texts = rows.size(0), length = rows.size(1), width = rows.size(2);
-  at::Tensor used = target.narrow(0, 0, length).view({length * width});
-  column_sums(rows.reshape({texts, length * width}), used, /*adds=*/true);
+  const at::Tensor used = target.narrow(0, 0, length).view({length * width});
+  column_sums(rows.reshape({texts, length * width}), {used, /*adds=*/true});
 }
 
 }  // namespace sheaf::nn

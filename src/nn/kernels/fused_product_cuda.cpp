@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <ATen/cuda/CUDAGraphsUtils.cuh>
@@ -115,9 +116,9 @@ bool is_capturing() {
 }
 
 /// Measures with memory of its own for all that is written.
-std::optional<cublasLtMatmulAlgo_t> measure(const lt::Library& library,
-                                            const lt::Shape& shape,
-                                            FusedProduct product) {
+std::optional<lt::Choice> measure(const lt::Library& library,
+                                  const lt::Shape& shape,
+                                  FusedProduct product) {
   if (product.adds) product.residual = product.result;
   product.adds = false;
   product.result =
@@ -126,9 +127,9 @@ std::optional<cublasLtMatmulAlgo_t> measure(const lt::Library& library,
   return lt::fastest(library, shape, memory_of(product));
 }
 
-std::optional<cublasLtMatmulAlgo_t> choose(const lt::Library& library,
-                                           const lt::Shape& shape,
-                                           const FusedProduct& product) {
+std::optional<lt::Choice> choose(const lt::Library& library,
+                                 const lt::Shape& shape,
+                                 const FusedProduct& product) {
   lt::Choices& choices = choices_of(library);
   if (const auto known = choices.find(shape)) return known;
   const lt::Memory memory = memory_of(product);
@@ -145,12 +146,21 @@ std::optional<cublasLtMatmulAlgo_t> choose(const lt::Library& library,
 bool run(const lt::Library& library,
          const lt::Shape& shape,
          const lt::Memory& memory,
-         const cublasLtMatmulAlgo_t& algorithm) {
+         const lt::Choice& choice) {
   lt::Descriptors call(library, shape, memory);
+  void* workspace = at::cuda::getCUDABlasLtWorkspace();
+  std::size_t size = at::cuda::getCUDABlasLtWorkspaceSize();
+  at::Tensor larger;
+  if (choice.workspace > size) {
+    size = choice.workspace;
+    larger =
+        at::empty({static_cast<std::int64_t>(size)}, at::TensorOptions(at::kCUDA).dtype(at::kByte));
+    workspace = larger.mutable_data_ptr();
+  }
   return call.run(at::cuda::getCurrentCUDABlasLtHandle(),
-                  algorithm,
-                  at::cuda::getCUDABlasLtWorkspace(),
-                  at::cuda::getCUDABlasLtWorkspaceSize(),
+                  choice.algorithm,
+                  workspace,
+                  size,
                   at::cuda::getCurrentCUDAStream());
 }
 
@@ -163,9 +173,9 @@ bool product_on_cuda(const FusedProduct& product) {
   if (!shape) return false;
   const c10::cuda::CUDAGuard guard(product.a.device());
   const lt::Memory memory = memory_of(product);
-  const auto algorithm = choose(*library, *shape, product);
-  if (!algorithm) return false;
-  if (run(*library, *shape, memory, *algorithm)) return true;
+  const auto choice = choose(*library, *shape, product);
+  if (!choice) return false;
+  if (run(*library, *shape, memory, *choice)) return true;
   // What a file says may not be true any more.
   const auto other = lt::first_guess(*library, *shape, memory);
   if (!other || !run(*library, *shape, memory, *other)) return false;

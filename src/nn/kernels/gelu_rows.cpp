@@ -15,8 +15,7 @@ namespace {
 
 at::Tensor by_kernel(const at::Tensor& inner,
                      const at::Tensor& gradient,
-                     at::Tensor& sums,
-                     bool adds) {
+                     const VectorTarget& sums) {
   const std::int64_t width = inner.size(1);
   const RowBlocks blocks(inner.size(0));
   const at::Tensor of_blocks = at::zeros({blocks.count(), width}, inner.options());
@@ -29,26 +28,23 @@ at::Tensor by_kernel(const at::Tensor& inner,
                               .sums = of_blocks.mutable_data_ptr<float>() + block * width},
                              rows);
   });
-  column_sums(of_blocks, sums, adds);
+  column_sums(of_blocks, sums);
   return again;
 }
 
 }  // namespace
 
-at::Tensor gelu_rows_back(const at::Tensor& inner,
-                          at::Tensor& gradient,
-                          at::Tensor& sums,
-                          bool adds) {
+at::Tensor gelu_rows_back(const at::Tensor& inner, at::Tensor& gradient, const VectorTarget& sums) {
   if (inner.is_cuda()) {
-    const at::Tensor again = gelu_rows_back_on_cuda(inner, gradient, sums, adds);
+    const at::Tensor again = gelu_rows_back_on_cuda(inner, gradient, sums);
     if (again.defined()) return again;
   }
   if (is_plain_fp32(inner) && inner.is_contiguous() && is_plain_fp32(gradient) &&
       gradient.is_contiguous()) {
-    return by_kernel(inner, gradient, sums, adds);
+    return by_kernel(inner, gradient, sums);
   }
   gradient.copy_(gelu_gradient(inner, gradient));
-  column_sums(gradient, sums, adds);
+  column_sums(gradient, sums);
   return gelu_of(inner);
 }
 

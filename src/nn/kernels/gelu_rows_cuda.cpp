@@ -11,13 +11,12 @@ namespace sheaf::nn {
 
 at::Tensor gelu_rows_back_on_cuda(const at::Tensor& inner,
                                   at::Tensor& gradient,
-                                  at::Tensor& sums,
-                                  bool adds) {
+                                  const VectorTarget& sums) {
   const auto type = element_type(inner.scalar_type());
-  const auto sum_type = element_type(sums.scalar_type());
+  const auto sum_type = element_type(sums.memory.scalar_type());
   if (!type || !sum_type || inner.numel() == 0 || !inner.is_contiguous() ||
       !gradient.is_contiguous() || gradient.scalar_type() != inner.scalar_type() ||
-      !sums.is_contiguous()) {
+      !sums.memory.is_contiguous()) {
     return {};
   }
   const Launch launch(inner);
@@ -40,10 +39,11 @@ at::Tensor gelu_rows_back_on_cuda(const at::Tensor& inner,
   launch_gelu_rows_back(all, launch.stream());
   launch_sum_of_parts({.parts = all.parts,
                        .num_parts = all.num_parts,
+                       .stride = width,
                        .width = width,
                        .type = *sum_type,
-                       .target = sums.mutable_data_ptr(),
-                       .adds = adds},
+                       .target = sums.memory.mutable_data_ptr(),
+                       .adds = sums.adds},
                       launch.stream());
   return again;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "gelu_rows.h"
 
 namespace sheaf::nn {
 
@@ -8,7 +8,6 @@ namespace sheaf::nn {
 /// kernel for.
 [[nodiscard]] at::Tensor gelu_rows_back_on_cuda(const at::Tensor& inner,
                                                 at::Tensor& gradient,
-                                                at::Tensor& sums,
-                                                bool adds);
+                                                const VectorTarget& sums);
 
 }  // namespace sheaf::nn

@@ -1,13 +1,10 @@
 #include "gelu_rows_kernel.h"
 
-#include "block_sums.cuh"
-#include "chunks.cuh"
+#include "column_parts.cuh"
 #include "launch.cuh"
 
 namespace sheaf::nn {
 namespace {
-
-constexpr int kWarps = 8;
 
 struct Gelu {
   float value;
@@ -25,20 +22,16 @@ __device__ inline Gelu gelu_at(float x) {
   return {x * half, half + 0.5F * x * (1.0F - t * t) * kRoot * (1.0F + 3.0F * kCubic * square)};
 }
 
-/// As column_parts_kernel, with the gradient made on the way.
+/// Half of the blocks that num_column_parts() has in mind for a multiprocessor: two full rounds.
+constexpr int kBlocksAtOnce = 4;
+
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kWarp* kWarps) gelu_rows_back_kernel(GeluRows all) {
-  __shared__ float of_warps[kWarps][kWarp * kWidth];
-  constexpr int kColumns = kWarp * kWidth;
-  const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kColumns;
-  const std::int64_t column = first_column + threadIdx.x * kWidth;
-  const std::int64_t per_part = (all.num_rows + all.num_parts - 1) / all.num_parts;
-  const std::int64_t begin = blockIdx.y * per_part;
-  const std::int64_t end = min(begin + per_part, all.num_rows);
-  float sums[kWidth] = {};
-  if (column < all.width) {
-#pragma unroll 2
-    for (std::int64_t row = begin + threadIdx.y; row < end; row += kWarps) {
+__global__ void __launch_bounds__(kWarp* kColumnWarps, kBlocksAtOnce)
+    gelu_rows_back_kernel(GeluRows all) {
+  // Not unrolled: arithmetic and memory wait for each other less, 89 instead of 96 us for 8192 rows
+  // of 5120 on an H200.
+  sum_columns<kWidth, /*kUnrolled=*/1>(all, [&](std::int64_t column) {
+    return [&all, column](std::int64_t row) {
       const std::int64_t place = row * all.width + column;
       const Values<kWidth> inner = load_values<kWidth>(static_cast<const T*>(all.inner) + place);
       Values<kWidth> gradient = load_values<kWidth>(static_cast<const T*>(all.gradient) + place);
@@ -48,29 +41,18 @@ __global__ void __launch_bounds__(kWarp* kWarps) gelu_rows_back_kernel(GeluRows 
         const Gelu gelu = gelu_at(inner.at[i]);
         again.at[i] = gelu.value;
         gradient.at[i] *= gelu.slope;
-        sums[i] += gradient.at[i];
       }
       store_values<kWidth>(static_cast<T*>(all.gradient) + place, gradient);
       store_values<kWidth>(static_cast<T*>(all.again) + place, again);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kWidth; ++i) of_warps[threadIdx.y][threadIdx.x * kWidth + i] = sums[i];
-  __syncthreads();
-  const int place = static_cast<int>(threadIdx.y) * kWarp + static_cast<int>(threadIdx.x);
-  if (place >= kColumns || first_column + place >= all.width) return;
-  float sum = 0;
-#pragma unroll
-  for (int warp = 0; warp < kWarps; ++warp) sum += of_warps[warp][place];
-  all.parts[blockIdx.y * all.width + first_column + place] = sum;
+      return gradient;
+    };
+  });
 }
 
 template <class T, int kWidth>
 void launch(const GeluRows& all, cudaStream_t queue) {
-  constexpr std::int64_t kColumns = static_cast<std::int64_t>(kWarp) * kWidth;
-  const dim3 blocks(static_cast<unsigned>((all.width + kColumns - 1) / kColumns),
-                    static_cast<unsigned>(all.num_parts));
-  gelu_rows_back_kernel<T, kWidth><<<blocks, dim3(kWarp, kWarps), 0, queue>>>(all);
+  gelu_rows_back_kernel<T, kWidth>
+      <<<column_blocks<kWidth>(all), column_threads(), 0, queue>>>(all);
 }
 
 }  // namespace

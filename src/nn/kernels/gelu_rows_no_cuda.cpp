@@ -2,6 +2,8 @@
 
 namespace sheaf::nn {
 
-at::Tensor gelu_rows_back_on_cuda(const at::Tensor&, at::Tensor&, at::Tensor&, bool) { return {}; }
+at::Tensor gelu_rows_back_on_cuda(const at::Tensor&, at::Tensor&, const VectorTarget&) {
+  return {};
+}
 
 }  // namespace sheaf::nn

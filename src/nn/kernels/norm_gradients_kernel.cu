@@ -187,7 +187,7 @@ int num_norm_parts(const NormGradientRows& all, int num_multiprocessors) {
   for (const Shape& shape : {kNarrow, kWide, kWidest}) {
     if (!all.in_chunks || threads > shape.most_threads) continue;
     // Of few threads there is room for more blocks.
-    const auto blocks = std::clamp<std::int64_t>(384 / threads, shape.blocks_per_multiprocessor, 4);
+    const auto blocks = std::clamp<std::int64_t>(480 / threads, shape.blocks_per_multiprocessor, 4);
     return parts_of(all, shape.rows, static_cast<int>(blocks) * num_multiprocessors);
   }
   return parts_of(all, 1, kAnyBlocksPerMultiprocessor * num_multiprocessors);

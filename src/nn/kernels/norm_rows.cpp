@@ -38,7 +38,7 @@ NormStatistics statistics_of(const at::Tensor& x, const NormOptions& options) {
   return result;
 }
 
-NormGradients gradients_by_operators(const NormBackward& in) {
+NormGradients gradients_by_operators(const NormBackward& in, bool with_bias) {
   const at::Tensor inverse = in.statistics.inverse.unsqueeze(1);
   const at::Tensor normal = centred(in.x, in.statistics) * inverse;
   const at::Tensor gradient = widened(in.of_result);
@@ -49,7 +49,7 @@ NormGradients gradients_by_operators(const NormBackward& in) {
   if (in.residual.defined()) of_x += in.residual;
   return {of_x.to(in.x.scalar_type()),
           (gradient * normal).sum(0),
-          in.with_bias ? gradient.sum(0) : at::Tensor()};
+          with_bias ? gradient.sum(0) : at::Tensor()};
 }
 
 /// Says whether the CPU kernels can take it: fp32, one row behind the other.
@@ -86,12 +86,12 @@ at::Tensor by_kernel(const at::Tensor& x,
   return result;
 }
 
-NormGradients gradients_by_kernel(const NormBackward& in) {
+NormGradients gradients_by_kernel(const NormBackward& in, bool with_bias) {
   const std::int64_t width = in.x.size(1);
   const RowBlocks blocks(in.x.size(0));
   const at::Tensor of_weight = at::zeros({blocks.count(), width}, in.x.options());
   const at::Tensor of_bias =
-      in.with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
+      with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
   const at::Tensor of_x = at::empty_like(in.x), factors = awake(in.weight);
   const NormGradientElements all{.of_result = values_of(in.of_result),
                                  .x = values_of(in.x),
@@ -109,7 +109,20 @@ NormGradients gradients_by_kernel(const NormBackward& in) {
     if (part.of_bias != nullptr) part.of_bias += block * width;
     best_kernels().norm_gradients(part, rows);
   });
-  return {of_x, of_weight.sum(0), in.with_bias ? of_bias.sum(0) : at::Tensor()};
+  return {of_x, of_weight.sum(0), with_bias ? of_bias.sum(0) : at::Tensor()};
+}
+
+NormGradients gradients_beside_cuda(const NormBackward& in, bool with_bias) {
+  const bool is_plain_too = is_plain_fp32(in.of_result) && in.of_result.is_contiguous();
+  if (is_plain(in.x, in.weight, in.residual) && is_plain_too) {
+    return gradients_by_kernel(in, with_bias);
+  }
+  return gradients_by_operators(in, with_bias);
+}
+
+void put(const at::Tensor& values, const VectorTarget& target) {
+  if (!target.memory.defined()) return;
+  target.adds ? target.memory.add_(values) : target.memory.copy_(values);
 }
 
 }  // namespace
@@ -148,21 +161,25 @@ at::Tensor norm_rows_again(const at::Tensor& x,
   return result.to(x.scalar_type());
 }
 
-// NOLINTNEXTLINE(readability-function-size): its callers have these six and nothing to put them in
-NormGradients norm_rows_gradients(const at::Tensor& of_result,
-                                  const at::Tensor& x,
-                                  const at::Tensor& weight,
-                                  const NormStatistics& statistics,
-                                  bool with_bias,
-                                  const at::Tensor& residual) {
-  const NormBackward in{of_result, x, weight, statistics, with_bias, residual};
-  if (x.is_cuda()) {
-    NormGradients result = norm_rows_gradients_on_cuda(in);
-    if (result.x.defined()) return result;
+at::Tensor norm_rows_back(const NormBackward& in,
+                          const VectorTarget& of_weight,
+                          const VectorTarget& of_bias) {
+  if (in.x.is_cuda()) {
+    at::Tensor of_x = norm_rows_back_on_cuda(in, of_weight, of_bias);
+    if (of_x.defined()) return of_x;
   }
-  const bool is_plain_too = is_plain_fp32(of_result) && of_result.is_contiguous();
-  if (is_plain(x, weight, residual) && is_plain_too) return gradients_by_kernel(in);
-  return gradients_by_operators(in);
+  const NormGradients gradients = gradients_beside_cuda(in, of_bias.memory.defined());
+  put(gradients.weight, of_weight);
+  put(gradients.bias, of_bias);
+  return gradients.x;
+}
+
+NormGradients norm_rows_gradients(const NormBackward& in, bool with_bias) {
+  const auto type = in.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const auto room = [&] { return at::empty({in.x.size(1)}, in.x.options().dtype(type)); };
+  NormGradients result{.x = {}, .weight = room(), .bias = with_bias ? room() : at::Tensor()};
+  result.x = norm_rows_back(in, {result.weight}, {result.bias});
+  return result;
 }
 
 }  // namespace sheaf::nn

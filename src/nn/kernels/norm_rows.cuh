@@ -5,11 +5,12 @@
 #include "block_sums.cuh"
 #include "chunks.cuh"
 
-// What the kernels of norms and of their gradients have in common. Note [Rows of a norm]: a thread
-// of the fast kernels has one chunk of columns for good, so it reads the weight once and keeps its
-// columns' sums in registers; a block takes kRows rows at a time, all loaded before the first is
-// used. Rows of other widths, or not at multiples of 16 bytes, go one at a time and element by
-// element.
+// What the kernels of norms and of their gradients have in common. Note [Rows of a norm]: rows that
+// are not too wide have a warp each, which needs no barrier. A thread of the kernels for wide rows,
+// and of those for gradients, has one chunk of columns for good, so it reads the weight once and
+// keeps its columns' sums in registers; a block takes kRows rows at a time, all loaded before the
+// first is used. Rows of other widths, or not at multiples of 16 bytes, go one at a time and element
+// by element.
 
 namespace sheaf::nn {
 

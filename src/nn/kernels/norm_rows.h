@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "vector_target.h"
+
 namespace sheaf::nn {
 
 enum class NormKind { layer, root_mean_square };
@@ -35,6 +37,23 @@ struct NormStatistics {
                                          const at::Tensor& bias,
                                          const NormStatistics& statistics);
 
+/// What the gradients come from.
+struct NormBackward {
+  /// The gradient of norm_rows' result.
+  at::Tensor of_result;
+  at::Tensor x;
+  at::Tensor weight;
+  NormStatistics statistics;
+  /// If defined, added to the gradient of x before it is rounded: that of a path around the norm.
+  at::Tensor residual = {};
+};
+
+/// Puts the gradients of weight and bias into their places, rounded once; the bias's is left out
+/// where it has no memory. Returns that of x.
+[[nodiscard]] at::Tensor norm_rows_back(const NormBackward& in,
+                                        const VectorTarget& of_weight,
+                                        const VectorTarget& of_bias);
+
 /// Those of weight and bias are in fp32 (fp64 of fp64); the bias's is undefined if not wanted.
 struct NormGradients {
   at::Tensor x;
@@ -42,13 +61,7 @@ struct NormGradients {
   at::Tensor bias;
 };
 
-/// Returns the gradients from that of norm_rows' result. `residual`, if defined, is added to the
-/// gradient of x before it is rounded: that of a path around the norm.
-[[nodiscard]] NormGradients norm_rows_gradients(const at::Tensor& of_result,
-                                                const at::Tensor& x,
-                                                const at::Tensor& weight,
-                                                const NormStatistics& statistics,
-                                                bool with_bias,
-                                                const at::Tensor& residual);
+/// The same, with memory of their own.
+[[nodiscard]] NormGradients norm_rows_gradients(const NormBackward& in, bool with_bias);
 
 }  // namespace sheaf::nn

@@ -51,6 +51,36 @@ at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statis
   return result;
 }
 
+bool can_take_sums(const VectorTarget& target) {
+  return !target.memory.defined() ||
+         (element_type(target.memory.scalar_type()) && target.memory.is_contiguous());
+}
+
+/// In one go where both are alike, as a layer's are.
+void sum_parts(const NormGradientRows& all,
+               const VectorTarget& of_weight,
+               const VectorTarget& of_bias,
+               void* stream) {
+  const auto total = [&](const VectorTarget& target, std::int64_t first) {
+    return PartsSum{.parts = all.parts + first,
+                    .num_parts = all.num_parts,
+                    .stride = all.part_size(),
+                    .width = all.width,
+                    .type = element_type(target.memory.scalar_type()).value(),
+                    .target = target.memory.mutable_data_ptr(),
+                    .adds = target.adds};
+  };
+  PartsSum weights = total(of_weight, 0);
+  if (!all.with_bias) return launch_sum_of_parts(weights, stream);
+  const PartsSum biases = total(of_bias, all.width);
+  if (weights.type != biases.type || weights.adds != biases.adds) {
+    launch_sum_of_parts(weights, stream);
+    return launch_sum_of_parts(biases, stream);
+  }
+  weights.second = biases.target;
+  launch_sum_of_parts(weights, stream);
+}
+
 }  // namespace
 
 at::Tensor norm_rows_on_cuda(const at::Tensor& x,
@@ -74,9 +104,12 @@ at::Tensor norm_rows_again_on_cuda(const at::Tensor& x,
   return run({x, weight, bias}, statistics, Statistics::given);
 }
 
-NormGradients norm_rows_gradients_on_cuda(const NormBackward& in) {
+at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
+                                  const VectorTarget& of_weight,
+                                  const VectorTarget& of_bias) {
   if (!has_kernel(in.x, in.weight, in.residual) ||
-      in.of_result.scalar_type() != in.x.scalar_type()) {
+      in.of_result.scalar_type() != in.x.scalar_type() || !can_take_sums(of_weight) ||
+      !can_take_sums(of_bias)) {
     return {};
   }
   const Launch launch(in.x);
@@ -101,20 +134,14 @@ NormGradients norm_rows_gradients_on_cuda(const NormBackward& in) {
                        .inverse = memory_of(in.statistics.inverse),
                        .residual = data_of(added),
                        .of_x = of_x.mutable_data_ptr(),
-                       .with_bias = in.with_bias};
+                       .with_bias = of_bias.memory.defined()};
   all.num_parts = num_norm_parts(all, launch.num_multiprocessors());
-  const auto wide = rows.options().dtype(at::kFloat);
-  const at::Tensor parts = at::empty({all.num_parts, all.part_size()}, wide);
-  const at::Tensor sums = at::empty({all.part_size()}, wide);
+  const at::Tensor parts =
+      at::empty({all.num_parts, all.part_size()}, rows.options().dtype(at::kFloat));
   all.parts = parts.mutable_data_ptr<float>();
   launch_norm_gradients(all, launch.stream());
-  launch_sum_of_parts({.parts = all.parts,
-                       .num_parts = all.num_parts,
-                       .width = all.part_size(),
-                       .target = sums.mutable_data_ptr()},
-                      launch.stream());
-  return {
-      of_x, sums.narrow(0, 0, width), in.with_bias ? sums.narrow(0, width, width) : at::Tensor()};
+  sum_parts(all, of_weight, of_bias, launch.stream());
+  return of_x;
 }
 
 }  // namespace sheaf::nn

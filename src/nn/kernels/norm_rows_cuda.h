@@ -18,16 +18,8 @@ namespace sheaf::nn {
                                                  const at::Tensor& bias,
                                                  const NormStatistics& statistics);
 
-/// What norm_rows_gradients takes.
-struct NormBackward {
-  at::Tensor of_result;
-  at::Tensor x;
-  at::Tensor weight;
-  NormStatistics statistics;
-  bool with_bias = false;
-  at::Tensor residual;
-};
-
-[[nodiscard]] NormGradients norm_rows_gradients_on_cuda(const NormBackward& in);
+[[nodiscard]] at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
+                                                const VectorTarget& of_weight,
+                                                const VectorTarget& of_bias);
 
 }  // namespace sheaf::nn

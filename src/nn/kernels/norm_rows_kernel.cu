@@ -25,6 +25,81 @@ __device__ float square_sum_of(const Floats& x, float mean) {
   return sum;
 }
 
+constexpr int kWarpsPerBlock = 4;
+/// Chunks of a row that a lane can have; with more it would run out of registers.
+constexpr int kMostChunks = 7;
+
+/// A row in the registers of a warp: the chunks of a lane lie a warp's width apart.
+template <class T, int kChunks>
+struct WarpRow {
+  __device__ WarpRow(const NormRows& all, std::int64_t row) : width(all.width) {
+    const T* const x = static_cast<const T*>(all.x) + row * all.width;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      chunks[c] = has(c) ? load_chunk(x + column(c)) : Chunk<T>{};
+    }
+  }
+
+  __device__ static std::int64_t column(int c) {
+    return static_cast<std::int64_t>(c * kWarp + static_cast<int>(threadIdx.x) % kWarp) * kChunk;
+  }
+  __device__ bool has(int c) const { return column(c) < width; }
+
+  /// Columns that there are not add nothing: they are zeros.
+  __device__ float sum() const {
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) sum += sum_of(widened(chunks[c]));
+    return warp_sum(sum);
+  }
+  __device__ float square_sum(float mean) const {
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      if (has(c)) sum += square_sum_of(widened(chunks[c]), mean);
+    }
+    return warp_sum(sum);
+  }
+
+  std::int64_t width;
+  Chunk<T> chunks[kChunks];
+};
+
+template <class T, Statistics kStatistics, int kChunks>
+__global__ void __launch_bounds__(kWarp* kWarpsPerBlock) norm_of_warp_kernel(NormRows all) {
+  const std::int64_t row =
+      static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kWarp;
+  if (row >= all.num_rows) return;
+  const WarpRow<T, kChunks> x(all, row);
+  float mean = 0, inverse = 0;
+  if constexpr (kStatistics == Statistics::given) {
+    if (all.mean != nullptr) mean = all.mean[row];
+    inverse = all.inverse[row];
+  } else {
+    const float per_element = 1.0F / static_cast<float>(all.width);
+    if (all.mean != nullptr) mean = x.sum() * per_element;
+    inverse = __frsqrt_rn(x.square_sum(mean) * per_element + all.epsilon);
+    if (threadIdx.x % kWarp == 0) {
+      if (all.mean != nullptr) all.mean[row] = mean;
+      all.inverse[row] = inverse;
+    }
+  }
+  T* const result = static_cast<T*>(all.result) + row * all.width;
+#pragma unroll
+  for (int c = 0; c < kChunks; ++c) {
+    if (!x.has(c)) continue;
+    const Floats values = widened(x.chunks[c]);
+    const Floats weight = chunk_or_zeros<T>(all.weight, x.column(c), true);
+    const Floats bias = chunk_or_zeros<T>(all.bias, x.column(c), true);
+    Floats y;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      y.at[i] = __fmaf_rn(normal(values.at[i], mean, inverse), weight.at[i], bias.at[i]);
+    }
+    store_chunk(result + x.column(c), y);
+  }
+}
+
 template <class T, Statistics kStatistics, int kRows, int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormRows all) {
   using Sums = BlockSums<kRows, kMostThreads>;
@@ -127,15 +202,32 @@ __global__ void __launch_bounds__(kAnyThreads) norm_any_kernel(NormRows all) {
   }
 }
 
+/// Takes the kernel whose lanes have as many chunks as these rows need.
+template <class T, Statistics kStatistics, int kChunks>
+void launch_warps(const NormRows& all, cudaStream_t queue) {
+  if constexpr (kChunks <= kMostChunks) {
+    if (all.width > static_cast<std::int64_t>(kChunks) * kWarp * kChunk) {
+      return launch_warps<T, kStatistics, kChunks + 1>(all, queue);
+    }
+    const auto blocks =
+        static_cast<unsigned>((all.num_rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    norm_of_warp_kernel<T, kStatistics, kChunks>
+        <<<blocks, kWarp * kWarpsPerBlock, 0, queue>>>(all);
+  }
+}
+
 template <class T, Statistics kStatistics>
 void launch(const NormRows& all, cudaStream_t queue) {
   constexpr std::int64_t kMostBlocks = 4096;
+  constexpr std::int64_t kWidestOfWarp = static_cast<std::int64_t>(kMostChunks) * kWarp * kChunk;
   constexpr int kFew = 256, kMany = 1024, kRowsOfFew = 4, kRowsOfMany = 2;
   const std::int64_t wanted = threads_for(all.width);
   const auto threads = static_cast<unsigned>(wanted);
   if (!all.in_chunks || wanted > kMany) {
     const unsigned blocks = blocks_for(all.num_rows, 1, kMostBlocks);
     norm_any_kernel<T, kStatistics><<<blocks, kAnyThreads, 0, queue>>>(all);
+  } else if (all.width <= kWidestOfWarp) {
+    launch_warps<T, kStatistics, 1>(all, queue);
   } else if (wanted <= kFew) {
     const unsigned blocks = blocks_for(all.num_rows, kRowsOfFew, kMostBlocks);
     norm_kernel<T, kStatistics, kRowsOfFew, kFew><<<blocks, threads, 0, queue>>>(all);

@@ -14,6 +14,8 @@ at::Tensor norm_rows_again_on_cuda(const at::Tensor&,
   return {};
 }
 
-NormGradients norm_rows_gradients_on_cuda(const NormBackward&) { return {}; }
+at::Tensor norm_rows_back_on_cuda(const NormBackward&, const VectorTarget&, const VectorTarget&) {
+  return {};
+}
 
 }  // namespace sheaf::nn

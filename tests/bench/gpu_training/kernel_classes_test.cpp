@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace sheaf::bench {
 namespace {
 
@@ -20,6 +22,7 @@ TEST(KernelClasses, TakesAttentionWithCutlassTypesForAttention) {
   for (const char* name :
        {"void pytorch_flash::flash_bwd_kernel<Flash_bwd_kernel_traits<64, cutlass::bfloat16_t>>",
         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3i_64x128x64_4x1x1",
+        "void cudnn::fusion::compute_dot_do_o_specialized<true, 64>(void const*, void const*)",
         "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel::"
         "Params)"}) {
     EXPECT_EQ(class_of_kernel(name), KernelClass::attention) << name;
@@ -33,6 +36,20 @@ TEST(KernelClasses, TellsNormsOfRowsFromTheNormOfGradients) {
             KernelClass::norm);
   EXPECT_EQ(class_of_kernel("void at::native::reduce_kernel<512, 1, NormTwoOps<float, float>>"),
             KernelClass::optimizer);
+}
+
+TEST(KernelClasses, KnowsSheafsKernelsOfLayers) {
+  const std::string layers = "void sheaf::nn::(anonymous namespace)::";
+  for (const char* name : {"norm_kernel<__nv_bfloat16, (sheaf::nn::Statistics)0, 4, 256>",
+                           "norm_of_warp_kernel<__nv_bfloat16, (sheaf::nn::Statistics)1, 5>",
+                           "gradient_kernel<__nv_bfloat16, 4, 256>(sheaf::nn::NormGradientRows)"}) {
+    EXPECT_EQ(class_of_kernel(layers + name), KernelClass::norm) << name;
+  }
+  for (const char* name : {"gelu_rows_back_kernel<__nv_bfloat16, 8>(sheaf::nn::GeluRows)",
+                           "join_columns_kernel<__nv_bfloat16, 8>(sheaf::nn::JoinedColumns)",
+                           "sum_of_parts_kernel<__nv_bfloat16>(sheaf::nn::PartsSum)"}) {
+    EXPECT_EQ(class_of_kernel(layers + name), KernelClass::elementwise) << name;
+  }
 }
 
 TEST(KernelClasses, KnowsLossAndOptimizerOfSheafAndOfLibTorch) {

@@ -22,9 +22,9 @@ std::string text_of(const Matrix& matrix) {
   return fmt::format("{}{}", matrix.columns ? 'c' : 'r', matrix.leading);
 }
 
-std::string line_of(const std::string& key, const cublasLtMatmulAlgo_t& algorithm) {
-  std::string line = key;
-  for (const std::uint64_t word : std::bit_cast<Words>(algorithm)) {
+std::string line_of(const std::string& key, const Choice& choice) {
+  std::string line = fmt::format("{} {:x}", key, choice.workspace);
+  for (const std::uint64_t word : std::bit_cast<Words>(choice.algorithm)) {
     line += fmt::format(" {:016x}", word);
   }
   return line + "\n";
@@ -60,7 +60,7 @@ std::filesystem::path choices_file(const std::string& gpu, std::size_t version) 
   if (folder.empty()) return {};
   std::string name;
   for (const char c : gpu) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return folder / "sheaf" / fmt::format("products_{}_cublaslt{}.txt", name, version);
+  return folder / "sheaf" / fmt::format("algorithms_{}_cublaslt{}.txt", name, version);
 }
 
 Choices::Choices(std::filesystem::path file) : file_(std::move(file)) { read(); }
@@ -70,29 +70,31 @@ void Choices::read() {
   std::ifstream in(file_);
   std::string key;
   while (in >> key) {
+    std::size_t workspace = 0;
     Words words{};
-    for (std::uint64_t& word : words) in >> std::hex >> word;
+    in >> std::hex >> workspace;
+    for (std::uint64_t& word : words) in >> word;
     if (!in) return;
-    known_.insert_or_assign(key, std::bit_cast<cublasLtMatmulAlgo_t>(words));
+    known_.insert_or_assign(key, Choice{std::bit_cast<cublasLtMatmulAlgo_t>(words), workspace});
   }
 }
 
-std::optional<cublasLtMatmulAlgo_t> Choices::find(const Shape& shape) {
+std::optional<Choice> Choices::find(const Shape& shape) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(key_of(shape));
   return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Choices::add(const Shape& shape, const cublasLtMatmulAlgo_t& algorithm, bool lasting) {
+void Choices::add(const Shape& shape, const Choice& choice, bool lasting) {
   const std::lock_guard lock(mutex_);
   const std::string key = key_of(shape);
-  known_.insert_or_assign(key, algorithm);
+  known_.insert_or_assign(key, choice);
   if (!lasting || file_.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(file_.parent_path(), ignored);
   // In one piece, since other ranks write to it, too.
   std::ofstream out(file_, std::ios::app);
-  const std::string line = line_of(key, algorithm);
+  const std::string line = line_of(key, choice);
   out.write(line.data(), static_cast<std::streamsize>(line.size()));
   if (out.flush()) return;
   log::debug("nn", fmt::format("choices of products cannot be kept in {}", file_.string()));

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cublasLt.h>
-
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "choice.h"
 #include "shape.h"
 
 namespace sheaf::nn::lt {
@@ -19,16 +18,16 @@ class Choices {
   /// `file` is read if it is there, and may be empty.
   explicit Choices(std::filesystem::path file);
 
-  [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> find(const Shape& shape);
+  [[nodiscard]] std::optional<Choice> find(const Shape& shape);
   /// Remembers an algorithm; `lasting` ones for later runs, too.
-  void add(const Shape& shape, const cublasLtMatmulAlgo_t& algorithm, bool lasting);
+  void add(const Shape& shape, const Choice& choice, bool lasting);
 
  private:
   void read();
 
   std::filesystem::path file_;
   std::mutex mutex_;
-  std::map<std::string, cublasLtMatmulAlgo_t> known_;
+  std::map<std::string, Choice> known_;
 };
 
 /// Where choices of one kind of GPU and one version of the library are kept; empty where a process

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cublasLt.h>
-
 #include <optional>
 
+#include "choice.h"
 #include "library.h"
 #include "shape.h"
 
@@ -11,13 +10,13 @@ namespace sheaf::nn::lt {
 
 /// Returns the fastest of the algorithms that the library proposes, measured with the given
 /// memory, whose result is overwritten; nothing if it proposes none.
-[[nodiscard]] std::optional<cublasLtMatmulAlgo_t> fastest(const Library& library,
-                                                          const Shape& shape,
-                                                          const Memory& memory);
+[[nodiscard]] std::optional<Choice> fastest(const Library& library,
+                                            const Shape& shape,
+                                            const Memory& memory);
 
 /// Returns the library's own first guess.
-[[nodiscard]] std::optional<cublasLtMatmulAlgo_t> first_guess(const Library& library,
-                                                              const Shape& shape,
-                                                              const Memory& memory);
+[[nodiscard]] std::optional<Choice> first_guess(const Library& library,
+                                                const Shape& shape,
+                                                const Memory& memory);
 
 }  // namespace sheaf::nn::lt
