@@ -134,7 +134,7 @@ class Session {
     // The light by bursts counts all the same.
     const nlohmann::json& sustained = results_.light->measured.at("sustained");
     if (!results_.light->sustained_ms()) {
-      throw Error("no light at sustained clocks: " + sustained.value("failed", ""));
+      throw Error("no light without rest: " + sustained.value("failed", ""));
     }
   }
 

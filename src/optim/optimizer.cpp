@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/quoting.h"
 #include "checks.h"
@@ -126,7 +127,8 @@ void Optimizer::step(double learning_rate_factor, const UpdateOptions& options) 
     step_segment(i, learning_rate_factor, options);
   }
   slots_->end_step();
-  steps_in_backward_ = false;
+  // Also where no pass came: another step's must not find it.
+  if (std::exchange(steps_in_backward_, false)) static_cast<void>(slots_->step_as_ready({}));
   if (options.recording == nullptr) ++counts_.steps;
 }
 

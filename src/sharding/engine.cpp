@@ -68,6 +68,7 @@ Engine::Engine(Context context, Inventory inventory, const std::vector<UnitPlan>
       spans_(context_, inventory_, units_),
       gatherer_(context_, inventory_, units_),
       reducer_(context_, inventory_, units_),
+      updates_(context_.device),
       buffers_(context_, inventory_.buffers),
       handles_(inventory_.parameters.size()),
       shown_(inventory_.parameters.size(), false),
@@ -192,6 +193,8 @@ void Engine::watch() {
 /// gradients tells that the step is over.
 void Engine::enter_model() {
   check_failure();
+  // Of steps within a pass that failed, or that nobody ended.
+  updates_.finish();
   if (unsure_ && context_.cuts_parameters()) gatherer_.free_all();
   stale_ = stale_ || (unsure_ && !context_.cuts_parameters());
   refresh();
@@ -447,6 +450,8 @@ void Engine::show_gradients() {
 }
 
 void Engine::zero_gradients() {
+  // Steps on a GPU may still read them.
+  updates_.join();
   for (Unit& unit : units_) {
     for (auto& gradient : unit.gradients()) {
       if (!gradient) continue;

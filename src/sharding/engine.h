@@ -21,6 +21,7 @@
 #include "sheaf/sharding/state.h"
 #include "unit.h"
 #include "unit_spans.h"
+#include "updates.h"
 
 namespace sheaf::sharding {
 
@@ -57,6 +58,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Units& units() { return units_; }
   [[nodiscard]] Reducer& reducer() { return reducer_; }
   [[nodiscard]] Gatherer& gatherer() { return gatherer_; }
+  [[nodiscard]] Updates& updates() { return updates_; }
   /// Returns what a torch::optim optimizer may step, for each trainable parameter; undefined for
   /// the others.
   [[nodiscard]] const std::vector<at::Tensor>& give_handles();
@@ -90,6 +92,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   UnitSpans spans_;
   Gatherer gatherer_;
   Reducer reducer_;
+  Updates updates_;
   Buffers buffers_;
   std::vector<at::Tensor> handles_;
   /// Whether a handle shows its gradient.

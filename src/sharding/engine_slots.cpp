@@ -1,10 +1,7 @@
 #include "engine_slots.h"
 
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "comm/device_stamp.h"
 #include "quiet.h"
 #include "sheaf/base/error.h"
 #include "sheaf/memory/holders.h"
@@ -81,54 +78,31 @@ void EngineSlots::stepped(std::size_t segment) {
   const Quiet quiet;
   const Place& place = places_[segment];
   Segment& owner = engine_->units()[place.unit].segments()[place.segment];
-  refreshing_.push_back(owner.start_refresh(context, /*copied=*/true));
+  engine_->updates().add(owner.start_refresh(context, /*copied=*/true));
 }
 
-/// Note [Steps beside backward]: a unit that is complete is not needed any more by the pass, so its
-/// step can run beside what is left of it, on a stream of its own. That stream follows the
-/// computation up to here, which has waited for the exchange; what the computation does next
-/// neither reads nor writes the unit's memory. end_step() joins the two, before the gradients'
-/// memory is given back.
 bool EngineSlots::step_as_ready(StepSegment step) {
-  const Context& context = engine_->context();
-  if (context.options.find_unused) return false;
+  if (engine_->context().options.find_unused) return false;
   if (!step) {
     engine_->reducer().set_on_reduced(nullptr);
     return true;
   }
-  if (!update_stream_ && !context.device.is_cpu()) {
-    update_stream_ =
-        c10::impl::VirtualGuardImpl(context.device.type()).getStreamFromGlobalPool(context.device);
-  }
-  engine_->reducer().set_on_reduced(
-      [this, step = std::move(step)](std::size_t unit) { step_unit(unit, step); });
+  engine_->reducer().set_on_reduced([this, step = std::move(step)](std::size_t unit) {
+    engine_->updates().run_beside([&] { step_unit(unit, step); });
+  });
   return true;
 }
 
 void EngineSlots::step_unit(std::size_t unit, const StepSegment& step) {
-  c10::OptionalStreamGuard beside;
-  if (update_stream_) {
-    c10::Event computed(update_stream_->device_type());
-    computed.record(comm::current_stream(update_stream_->device()));
-    computed.block(*update_stream_);
-    beside.reset_stream(*update_stream_);
-  }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].unit != unit) continue;
     step(i);
     buffer_of(places_[i]).use_up();
   }
-  if (!update_stream_) return;
-  updated_ = std::make_unique<c10::Event>(update_stream_->device_type());
-  updated_->record(*update_stream_);
 }
 
 void EngineSlots::end_step() {
-  if (const auto updated = std::exchange(updated_, nullptr)) {
-    updated->block(comm::current_stream(update_stream_->device()));
-  }
-  for (Pending& pending : refreshing_) pending.wait();
-  refreshing_.clear();
+  engine_->updates().finish();
   engine_->mark_fresh();
   engine_->after_step();
 }

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <c10/core/Event.h>
-#include <c10/core/Stream.h>
-
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,11 +38,6 @@ class EngineSlots final : public optim::SlotSource {
   std::shared_ptr<Engine> engine_;
   std::vector<optim::Segment> segments_;
   std::vector<Place> places_;
-  std::vector<Pending> refreshing_;
-  /// Where units are stepped within backward, on a GPU; none before.
-  std::optional<c10::Stream> update_stream_;
-  /// What end_step() has to wait for: the last unit that was stepped there.
-  std::unique_ptr<c10::Event> updated_;
   std::vector<memory::Charge> charges_;
 };
 

@@ -3,8 +3,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "sheaf/base/error.h"
 #include "sheaf/memory/holders.h"
 
 namespace sheaf::sharding {
@@ -184,6 +187,12 @@ void GradientBuffer::fill_missing() {
 
 GradientFlight GradientBuffer::start_exchange() {
   const at::NoGradGuard no_grad;
+  if (used_up_) {
+    throw Error(fmt::format(
+        "unit \"{}\" got gradients again after it was stepped within backward: call step() before "
+        "the next pass, and do without step_in_backward() where passes are nested",
+        segment_.owner()));
+  }
   call_back_all();
   fill_missing();
   widen_result();

@@ -188,7 +188,7 @@ void Reducer::end_pass() {
       const bool late = std::any_of(gradients.begin(), gradients.end(), [](const auto& gradient) {
         return gradient && gradient->has_any();
       });
-      if (late) exchange_again(u);
+      if (late) launch(u);
     }
     while (!flights_.empty()) finish_oldest();
     if (context_.options.find_unused) {
@@ -200,17 +200,6 @@ void Reducer::end_pass() {
     if (!order_known_) learn_order();
   }
   start_next_pass();
-}
-
-void Reducer::exchange_again(std::size_t unit) {
-  if (on_reduced_) {
-    throw Error(fmt::format(
-        "rank {}: a nested backward pass added to the gradients of unit \"{}\" after it was "
-        "stepped: do without step_in_backward() here",
-        context_.world.rank(),
-        units_[unit].name()));
-  }
-  launch(unit);
 }
 
 void Reducer::abandon_pass() {

@@ -75,7 +75,6 @@ class Reducer {
   [[nodiscard]] bool contributed(std::size_t parameter);
   [[nodiscard]] std::vector<bool> note_contributions();
   void refuse_missing(const std::vector<bool>& contributed) const;
-  void exchange_again(std::size_t unit);
   void agree_on_used(const std::vector<bool>& contributed);
   void learn_order();
 

@@ -11,7 +11,12 @@
 namespace sheaf::nn::lt {
 namespace {
 
-const Shape kShape{.m = 8, .n = 16, .k = 32, .factors = at::kBFloat16, .bias = true};
+const Shape kShape{.m = 8,
+                   .n = 16,
+                   .k = 32,
+                   .factors = at::kBFloat16,
+                   .bias = true,
+                   .workspace = std::size_t{64} << 20};
 
 Choice choice_of(int number) {
   Choice choice;
@@ -61,8 +66,26 @@ TEST_F(ProductChoices, TakeTheLastWord) {
 
 TEST_F(ProductChoices, SurviveADamagedFile) {
   Choices(file_).add(kShape, choice_of(7), /*lasting=*/true);
-  std::ofstream(file_, std::ios::app) << "8x8 not-a-number\n\x01\x02";
+  std::ofstream(file_, std::ios::app) << "8x8 not-a-number\n\x01\x02\n";
   EXPECT_TRUE(Choices(file_).find(kShape).has_value());
+  Shape later = kShape;
+  later.m = 24;
+  Choices(file_).add(later, choice_of(9), /*lasting=*/true);
+  EXPECT_TRUE(Choices(file_).find(later).has_value());
+}
+
+TEST_F(ProductChoices, AreNotTakenWhereTheyNeedMoreMemoryThanThereMayBe) {
+  Choices choices(file_);
+  choices.add(kShape, choice_of(65), /*lasting=*/true);
+  EXPECT_FALSE(choices.find(kShape).has_value());
+}
+
+TEST_F(ProductChoices, AreOtherOnesWhereTheFirstGuessIsWanted) {
+  Choices choices(file_);
+  choices.add(kShape, choice_of(7), /*lasting=*/true);
+  Shape guessed = kShape;
+  guessed.guessed = true;
+  EXPECT_FALSE(choices.find(guessed).has_value());
 }
 
 TEST_F(ProductChoices, DoWithoutAFile) {

@@ -151,6 +151,55 @@ struct Nested final : TinyModel {
   Layer first, second;
 };
 
+TEST(StepInBackwardTest, IsTakenBackByAStepThatNeededNoPass) {
+  const comm::Group one = comm::fake_group(1);
+  Tower model({});
+  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
+  {
+    optim::AdamW optimizer(state.slots());
+    sheaf::forward(model, at::ones({2, 16})).backward();
+    ASSERT_TRUE(optimizer.step_in_backward());
+    optimizer.step();
+  }
+  const float start = last_block_weight(state);
+  sheaf::forward(model, at::ones({2, 16})).backward();
+  EXPECT_EQ(last_block_weight(state), start);
+}
+
+TEST(StepInBackwardTest, SaysSoWhenASecondPassComesBeforeTheStep) {
+  const comm::Group one = comm::fake_group(1);
+  Tower model({});
+  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
+  optim::AdamW optimizer(state.slots());
+  ASSERT_TRUE(optimizer.step_in_backward());
+  sheaf::forward(model, at::ones({2, 16})).backward();
+  EXPECT_THAT(error_of([&] {
+                sheaf::forward(model, at::ones({2, 16})).backward();
+              }),
+              HasSubstr("call step() before the next pass"));
+}
+
+TEST(StepInBackwardTest, HasNewParametersArriveAlsoAfterAPassThatFails) {
+  on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
+    Tower model({});
+    const auto state = shard(model,
+                             {.group = world,
+                              .stage = Stage::zero1,
+                              .buckets = {.cap = Bytes{512}, .first_cap = Bytes{64}}});
+    optim::AdamW optimizer(state.slots());
+    model.on_backward = [](std::size_t block) {
+      if (block == 0) throw std::runtime_error("lost");
+    };
+    require(optimizer.step_in_backward(), "it must be possible");
+    EXPECT_THROW(sheaf::forward(model, at::ones({2, 16})).backward(), std::runtime_error);
+    model.on_backward = nullptr;
+    at::Tensor loss = sheaf::forward(model, at::ones({2, 16})).detach().clone();
+    const at::Tensor own = loss.clone();
+    world.all_reduce(loss).wait();
+    require_equal(loss, own + own, "both ranks must have the same parameters");
+  });
+}
+
 TEST(StepInBackwardTest, SaysSoWhenANestedPassComesTooLate) {
   const comm::Group one = comm::fake_group(1);
   const auto model = built<Nested>();
@@ -162,7 +211,7 @@ TEST(StepInBackwardTest, SaysSoWhenANestedPassComesTooLate) {
   optimizer.step();
   ASSERT_TRUE(optimizer.step_in_backward());
   EXPECT_THAT(error_of([&] { one_pass(*model, random_batch(1)); }),
-              HasSubstr("do without step_in_backward() here"));
+              HasSubstr("do without step_in_backward() where passes are nested"));
 }
 
 }  // namespace

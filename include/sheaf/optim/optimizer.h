@@ -80,7 +80,9 @@ class Optimizer {
   /// within it, each as soon as its gradient is complete, on a GPU beside what the pass computes
   /// still. step() must follow the pass, with the same arguments; it steps what is left and ends
   /// the step. The result is the same, bit for bit. Not with a scale that depends on all gradients,
-  /// such as the factor that clips them. If the pass fails, some segments may have been stepped.
+  /// such as the factor that clips them: there are no gradients left after the pass. Not for models
+  /// whose pass reads a parameter once more without a gradient for it, such as weight.detach(). If
+  /// the pass fails, some segments may have been stepped.
   ///
   /// Returns false, and changes nothing, where the slots cannot tell when gradients are complete.
   bool step_in_backward(double learning_rate_factor = 1.0, const UpdateOptions& options = {});

@@ -2,8 +2,8 @@
 
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <ATen/cuda/CUDAGraphsUtils.cuh>
 
@@ -83,6 +83,8 @@ std::optional<lt::Shape> shape_of(const FusedProduct& product) {
     shape.inner = *inner;
   }
   if (shape.bias && product.bias.scalar_type() != factors) return std::nullopt;
+  shape.guessed = at::globalContext().deterministicAlgorithms();
+  shape.workspace = lt::workspace_limit(shape);
   return shape;
 }
 
@@ -135,8 +137,7 @@ std::optional<lt::Choice> choose(const lt::Library& library,
   const lt::Memory memory = memory_of(product);
   const double operations = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                             static_cast<double>(shape.k);
-  const bool searches = operations >= kWorthSearching &&
-                        !at::globalContext().deterministicAlgorithms() && !is_capturing();
+  const bool searches = operations >= kWorthSearching && !shape.guessed && !is_capturing();
   const auto found =
       searches ? measure(library, shape, product) : lt::first_guess(library, shape, memory);
   if (found && !is_capturing()) choices.add(shape, *found, /*lasting=*/searches);
@@ -153,8 +154,8 @@ bool run(const lt::Library& library,
   at::Tensor larger;
   if (choice.workspace > size) {
     size = choice.workspace;
-    larger =
-        at::empty({static_cast<std::int64_t>(size)}, at::TensorOptions(at::kCUDA).dtype(at::kByte));
+    larger = lt::room_for(size);
+    if (!larger.defined()) return false;
     workspace = larger.mutable_data_ptr();
   }
   return call.run(at::cuda::getCurrentCUDABlasLtHandle(),
@@ -176,10 +177,11 @@ bool product_on_cuda(const FusedProduct& product) {
   const auto choice = choose(*library, *shape, product);
   if (!choice) return false;
   if (run(*library, *shape, memory, *choice)) return true;
-  // What a file says may not be true any more.
+  // What a file says may not be true any more, or there is no memory for it now.
   const auto other = lt::first_guess(*library, *shape, memory);
   if (!other || !run(*library, *shape, memory, *other)) return false;
-  choices_of(*library).add(*shape, *other, /*lasting=*/true);
+  const bool needed_more = choice->workspace > at::cuda::getCUDABlasLtWorkspaceSize();
+  choices_of(*library).add(*shape, *other, /*lasting=*/!needed_more);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -33,7 +34,7 @@ std::string line_of(const std::string& key, const Choice& choice) {
 }  // namespace
 
 std::string key_of(const Shape& shape) {
-  return fmt::format("{}x{}x{}/{}-{}/{}/{}/{}/{}/{}/{}{}{}{}",
+  return fmt::format("{}x{}x{}/{}-{}/{}/{}/{}/{}/{}/{}{}{}{}{}/{}",
                      shape.m,
                      shape.n,
                      shape.k,
@@ -47,7 +48,9 @@ std::string key_of(const Shape& shape) {
                      shape.gelu ? "gelu" : "",
                      shape.adds ? "+c" : "",
                      shape.bias ? "+bias" : "",
-                     shape.tf32 ? "+tf32" : "");
+                     shape.tf32 ? "+tf32" : "",
+                     shape.guessed ? "+guessed" : "",
+                     shape.workspace);
 }
 
 std::filesystem::path choices_file(const std::string& gpu, std::size_t version) {
@@ -68,13 +71,14 @@ Choices::Choices(std::filesystem::path file) : file_(std::move(file)) { read(); 
 /// Lines that cannot be read are as good as none: what they stood for is measured again.
 void Choices::read() {
   std::ifstream in(file_);
-  std::string key;
-  while (in >> key) {
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string key;
     std::size_t workspace = 0;
     Words words{};
-    in >> std::hex >> workspace;
-    for (std::uint64_t& word : words) in >> word;
-    if (!in) return;
+    fields >> key >> std::hex >> workspace;
+    for (std::uint64_t& word : words) fields >> word;
+    if (!fields) continue;
     known_.insert_or_assign(key, Choice{std::bit_cast<cublasLtMatmulAlgo_t>(words), workspace});
   }
 }
@@ -82,7 +86,8 @@ void Choices::read() {
 std::optional<Choice> Choices::find(const Shape& shape) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(key_of(shape));
-  return found == known_.end() ? std::nullopt : std::optional(found->second);
+  const bool fits = found != known_.end() && found->second.workspace <= shape.workspace;
+  return fits ? std::optional(found->second) : std::nullopt;
 }
 
 void Choices::add(const Shape& shape, const Choice& choice, bool lasting) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -17,11 +18,7 @@ namespace {
 
 constexpr int kMostProposals = 12;
 constexpr int kRepetitions = 4;
-/// Limits of a workspace. For another limit the library proposes other algorithms, and those that
-/// fit into little memory are not always among what it proposes for much.
-constexpr std::size_t kLeastLimit = std::size_t{32} << 20;
-constexpr std::size_t kMostLimit = std::size_t{256} << 20;
-/// What has to be left of the time for an algorithm to be worth more than the least limit.
+/// What has to be left of the time for an algorithm to be worth more memory than LibTorch's own.
 constexpr float kWorthMemory = 0.98F;
 
 using Proposals = std::array<cublasLtMatmulHeuristicResult_t, kMostProposals>;
@@ -55,51 +52,63 @@ struct Best {
   float time = std::numeric_limits<float>::infinity();
 };
 
-/// Takes memory beside LibTorch's own workspace only where a proposal needs it: the peak of a run
-/// is often near the memory that there is.
+/// Returns LibTorch's own, or as much as is asked for; nothing where that cannot be had.
+std::optional<Workspace> workspace_of(std::size_t size, at::Tensor& larger) {
+  const std::size_t own = at::cuda::getCUDABlasLtWorkspaceSize();
+  if (size <= own) return Workspace{at::cuda::getCUDABlasLtWorkspace(), own};
+  larger = room_for(size);
+  if (!larger.defined()) return std::nullopt;
+  return Workspace{larger.mutable_data_ptr(), size};
+}
+
+/// Takes no more memory than a proposal needs: the peak of a run is often near what there is.
 void try_proposals(Descriptors& product, std::size_t limit, Best& best) {
   Proposals proposals{};
   const int found = product.propose(
       at::cuda::getCurrentCUDABlasLtHandle(), limit, proposals.data(), kMostProposals);
-  const std::span valid(proposals.data(), static_cast<std::size_t>(std::max(found, 0)));
-  Workspace workspace{at::cuda::getCUDABlasLtWorkspace(), at::cuda::getCUDABlasLtWorkspaceSize()};
-  for (const auto& proposal : valid) {
-    if (proposal.state == CUBLAS_STATUS_SUCCESS) {
-      workspace.size = std::max(workspace.size, proposal.workspaceSize);
-    }
-  }
-  at::Tensor larger;
-  if (workspace.size > at::cuda::getCUDABlasLtWorkspaceSize()) {
-    larger = at::empty({static_cast<std::int64_t>(workspace.size)},
-                       at::TensorOptions(at::kCUDA).dtype(at::kByte));
-    workspace.memory = larger.mutable_data_ptr();
-  }
-  for (const auto& proposal : valid) {
+  const std::span all(proposals.data(), static_cast<std::size_t>(std::max(found, 0)));
+  for (const auto& proposal : all) {
     if (proposal.state != CUBLAS_STATUS_SUCCESS) continue;
-    const float time = time_of(product, proposal.algo, workspace);
-    const bool is_small = proposal.workspaceSize <= kLeastLimit;
-    if (time >= (is_small ? best.time : best.time * kWorthMemory)) continue;
+    at::Tensor larger;
+    const auto workspace = workspace_of(proposal.workspaceSize, larger);
+    if (!workspace) continue;
+    const float time = time_of(product, proposal.algo, *workspace);
+    if (time >= (larger.defined() ? best.time * kWorthMemory : best.time)) continue;
     best = {Choice{proposal.algo, proposal.workspaceSize}, time};
   }
 }
 
-/// Returns what may be spent beyond the least: twice what the matrices take themselves.
-std::size_t larger_limit(const Shape& shape) {
+}  // namespace
+
+at::Tensor room_for(std::size_t size) {
+  try {
+    return at::empty({static_cast<std::int64_t>(size)},
+                     at::TensorOptions(at::kCUDA).dtype(at::kByte));
+  } catch (const c10::OutOfMemoryError&) {
+    return {};
+  }
+}
+
+std::size_t workspace_limit(const Shape& shape) {
+  constexpr std::size_t kMost = std::size_t{256} << 20;
+  const std::size_t own = at::cuda::getCUDABlasLtWorkspaceSize();
+  const bool is_chosen = std::getenv("CUBLAS_WORKSPACE_CONFIG") != nullptr ||
+                         std::getenv("CUBLASLT_WORKSPACE_SIZE") != nullptr;
+  if (is_chosen || shape.guessed) return own;
   const auto factors =
       static_cast<std::size_t>((shape.m + shape.n) * shape.k) * c10::elementSize(shape.factors);
   const auto result = static_cast<std::size_t>(shape.m * shape.n) * c10::elementSize(shape.result);
-  return std::clamp(2 * (factors + result), kLeastLimit, kMostLimit);
+  return std::max(own, std::min(2 * (factors + result), kMost));
 }
 
-}  // namespace
-
+/// For another limit the library proposes other algorithms, and those that fit into little memory
+/// are not always among what it proposes for much.
 std::optional<Choice> fastest(const Library& library, const Shape& shape, const Memory& memory) {
   Descriptors product(library, shape, memory);
+  const std::size_t own = at::cuda::getCUDABlasLtWorkspaceSize();
   Best best;
-  try_proposals(product, kLeastLimit, best);
-  if (const std::size_t larger = larger_limit(shape); larger > kLeastLimit) {
-    try_proposals(product, larger, best);
-  }
+  try_proposals(product, own, best);
+  if (shape.workspace > own) try_proposals(product, shape.workspace, best);
   return best.choice;
 }
 

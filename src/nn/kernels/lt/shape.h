@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sheaf::nn::lt {
@@ -37,6 +38,10 @@ struct Shape {
   /// fp32 factors may be rounded to tf32.
   bool tf32 = false;
   bool gelu = false;
+  /// Bytes that an algorithm may need beside the matrices.
+  std::size_t workspace = 0;
+  /// The library's first guess is wanted, which is the same on every machine of a kind.
+  bool guessed = false;
 };
 
 /// Where the matrices of one product are.
