@@ -21,7 +21,7 @@ if(SHEAF_WITH_CUDA)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    # A third of the size; drivers of this CUDA unpack it.
+    # A fifth of the size; drivers of this CUDA unpack it.
     string(APPEND CMAKE_CUDA_FLAGS " --compress-mode=size")
   endif()
   find_package(CUDAToolkit REQUIRED)

@@ -6,7 +6,7 @@
 //
 // measures one row on one machine, one process after the other: the speed of light (light.py: the
 // best time of every product, attention, and memory traffic at the speed of a copy; once by bursts
-// and once at the clocks that the card holds through whole steps), PyTorch eager and torch.compile
+// and once with whole steps of products and attention in a row), PyTorch eager and torch.compile
 // (pytorch_peer.py), sheaf, and where the time of sheaf's step goes by kernel class. A part that
 // fails is named at the end; the others are measured all the same.
 #include <fmt/chrono.h>

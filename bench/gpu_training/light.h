@@ -22,7 +22,7 @@ struct Light {
   nlohmann::json measured;
 
   [[nodiscard]] double step_ms() const;
-  /// Returns the same with products and attention at the clocks that the card holds for long.
+  /// Returns the same with products and attention in a row, where the card does not rest.
   [[nodiscard]] std::optional<double> sustained_ms() const;
 };
 

@@ -75,64 +75,91 @@ TEST(StepInBackwardTest, StepsABlockBeforeBackwardComesToTheFirst) {
   }
 }
 
-TEST(StepInBackwardTest, IsForTheNextPassAlone) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
+/// A tower on one rank under ddp, in one bucket.
+class StepInBackwardOfATower : public ::testing::Test {
+ protected:
+  explicit StepInBackwardOfATower(const TowerOptions& tower = {}, bool find_unused = false)
+      : model(tower),
+        state(shard(
+            model,
+            {.group = comm::fake_group(1), .stage = Stage::ddp, .find_unused = find_unused})) {}
+
+  void run_pass() { sheaf::forward(model, at::ones({2, 16})).backward(); }
+  [[nodiscard]] float weight() const { return last_block_weight(state); }
+  /// Expects a pass that changes nothing.
+  void expect_pass_without_step() {
+    const float start = weight();
+    run_pass();
+    EXPECT_EQ(weight(), start);
+  }
+  void expect_step(optim::Optimizer& optimizer) {
+    const float start = weight();
+    optimizer.step();
+    EXPECT_NE(weight(), start);
+  }
+
+  Tower model;
+  sharding::State state;
+};
+
+class StepInBackwardWithUnused : public StepInBackwardOfATower {
+ protected:
+  StepInBackwardWithUnused() : StepInBackwardOfATower({.idle = true}, /*find_unused=*/true) {}
+};
+
+TEST_F(StepInBackwardOfATower, IsForTheNextPassAlone) {
   optim::AdamW optimizer(state.slots());
   ASSERT_TRUE(optimizer.step_in_backward());
-  sheaf::forward(model, at::ones({2, 16})).backward();
+  run_pass();
   optimizer.step();
-  const float start = last_block_weight(state);
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  EXPECT_EQ(last_block_weight(state), start);
-  optimizer.step();
-  EXPECT_NE(last_block_weight(state), start);
+  expect_pass_without_step();
+  expect_step(optimizer);
 }
 
-TEST(StepInBackwardTest, IsRefusedWhereUnusedParametersAreLookedFor) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({.idle = true});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp, .find_unused = true});
+TEST_F(StepInBackwardWithUnused, IsRefused) {
   optim::AdamW optimizer(state.slots());
   EXPECT_FALSE(optimizer.step_in_backward());
-  const float start = last_block_weight(state);
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  EXPECT_EQ(last_block_weight(state), start);
-  optimizer.step();
-  EXPECT_NE(last_block_weight(state), start);
+  expect_pass_without_step();
+  expect_step(optimizer);
 }
 
-TEST(StepInBackwardTest, EndsWithItsOptimizer) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
-  const float start = last_block_weight(state);
+TEST_F(StepInBackwardOfATower, EndsWithItsOptimizer) {
   {
     optim::AdamW optimizer(state.slots());
     ASSERT_TRUE(optimizer.step_in_backward());
   }
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  EXPECT_EQ(last_block_weight(state), start);
+  expect_pass_without_step();
 }
 
-TEST(StepInBackwardTest, LeavesNothingBehindWhenThePassFails) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
+TEST_F(StepInBackwardOfATower, LeavesNothingBehindWhenThePassFails) {
   optim::AdamW optimizer(state.slots());
   model.on_backward = [](std::size_t block) {
     if (block == 1) throw std::runtime_error("lost");
   };
   ASSERT_TRUE(optimizer.step_in_backward());
-  EXPECT_THROW(sheaf::forward(model, at::ones({2, 16})).backward(), std::runtime_error);
+  EXPECT_THROW(run_pass(), std::runtime_error);
   model.on_backward = nullptr;
   EXPECT_NE(error_of([&] { optimizer.step(); }), "");
   // All of the next pass counts, and it is stepped after it.
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  const float start = last_block_weight(state);
-  optimizer.step();
-  EXPECT_NE(last_block_weight(state), start);
+  run_pass();
+  expect_step(optimizer);
+}
+
+TEST_F(StepInBackwardOfATower, IsTakenBackByAStepThatNeededNoPass) {
+  {
+    optim::AdamW optimizer(state.slots());
+    run_pass();
+    ASSERT_TRUE(optimizer.step_in_backward());
+    optimizer.step();
+  }
+  expect_pass_without_step();
+}
+
+TEST_F(StepInBackwardOfATower, SaysSoWhenASecondPassComesBeforeTheStep) {
+  optim::AdamW optimizer(state.slots());
+  ASSERT_TRUE(optimizer.step_in_backward());
+  run_pass();
+  EXPECT_THAT(error_of([&] { run_pass(); }), HasSubstr("call step() before the next pass"));
 }
 
 /// Has a second backward pass within the first, which adds to what is complete by then.
@@ -150,34 +177,6 @@ struct Nested final : TinyModel {
   }
   Layer first, second;
 };
-
-TEST(StepInBackwardTest, IsTakenBackByAStepThatNeededNoPass) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
-  {
-    optim::AdamW optimizer(state.slots());
-    sheaf::forward(model, at::ones({2, 16})).backward();
-    ASSERT_TRUE(optimizer.step_in_backward());
-    optimizer.step();
-  }
-  const float start = last_block_weight(state);
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  EXPECT_EQ(last_block_weight(state), start);
-}
-
-TEST(StepInBackwardTest, SaysSoWhenASecondPassComesBeforeTheStep) {
-  const comm::Group one = comm::fake_group(1);
-  Tower model({});
-  const auto state = shard(model, {.group = one, .stage = Stage::ddp});
-  optim::AdamW optimizer(state.slots());
-  ASSERT_TRUE(optimizer.step_in_backward());
-  sheaf::forward(model, at::ones({2, 16})).backward();
-  EXPECT_THAT(error_of([&] {
-                sheaf::forward(model, at::ones({2, 16})).backward();
-              }),
-              HasSubstr("call step() before the next pass"));
-}
 
 TEST(StepInBackwardTest, HasNewParametersArriveAlsoAfterAPassThatFails) {
   on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {

@@ -22,15 +22,12 @@ at::Tensor norm_gradients(const NormBackward& in,
                           std::optional<std::size_t> bias,
                           torch::autograd::variable_list& results) {
   const SumTarget of_weight(weight, in.x);
-  if (!bias) {
-    at::Tensor of_x = norm_rows_back(in, of_weight.place(), {});
-    results[weight] = of_weight.gradient();
-    return of_x;
-  }
-  const SumTarget of_bias(*bias, in.x);
-  at::Tensor of_x = norm_rows_back(in, of_weight.place(), of_bias.place());
+  std::optional<SumTarget> of_bias;
+  if (bias) of_bias.emplace(*bias, in.x);
+  at::Tensor of_x =
+      norm_rows_back(in, of_weight.place(), of_bias ? of_bias->place() : VectorTarget{});
   results[weight] = of_weight.gradient();
-  results[*bias] = of_bias.gradient();
+  if (bias) results[*bias] = of_bias->gradient();
   return of_x;
 }
 

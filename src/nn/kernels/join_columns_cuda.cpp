@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "column_sums_kernel.h"
 #include "join_columns_kernel.h"
-#include "on_cuda.h"
+#include "sums_on_the_way.h"
 
 namespace sheaf::nn {
 namespace {
@@ -18,8 +17,7 @@ bool has_kernel(const std::vector<at::Tensor>& parts, const VectorTarget& sums) 
            part.scalar_type() == first.scalar_type();
   };
   return parts.size() <= JoinedColumns::kMost && element_type(first.scalar_type()) &&
-         element_type(sums.memory.scalar_type()) && sums.memory.is_contiguous() &&
-         std::ranges::all_of(parts, fits);
+         can_take_sums(sums) && std::ranges::all_of(parts, fits);
 }
 
 JoinedColumns described(const std::vector<at::Tensor>& parts) {
@@ -45,21 +43,7 @@ at::Tensor join_columns_on_cuda(const std::vector<at::Tensor>& parts, const Vect
   at::Tensor joined = at::empty({all.num_rows, all.width}, parts.front().options());
   all.joined = joined.mutable_data_ptr();
   all.in_chunks = all.in_chunks && fit_chunks(all.width, all.width, joined.const_data_ptr());
-  all.num_parts =
-      num_column_parts({.num_rows = all.num_rows, .width = all.width, .in_chunks = all.in_chunks},
-                       launch.num_multiprocessors());
-  const at::Tensor sums_of_parts =
-      at::empty({all.num_parts, all.width}, joined.options().dtype(at::kFloat));
-  all.parts = sums_of_parts.mutable_data_ptr<float>();
-  launch_join_columns(all, launch.stream());
-  launch_sum_of_parts({.parts = all.parts,
-                       .num_parts = all.num_parts,
-                       .stride = all.width,
-                       .width = all.width,
-                       .type = element_type(sums.memory.scalar_type()).value(),
-                       .target = sums.memory.mutable_data_ptr(),
-                       .adds = sums.adds},
-                      launch.stream());
+  launch_with_sums(&launch_join_columns, all, joined, sums, launch);
   return joined;
 }
 

@@ -4,9 +4,8 @@
 #include <ATen/ops/empty_like.h>
 
 #include "awake.h"
-#include "column_sums_kernel.h"
 #include "norm_rows_kernel.h"
-#include "on_cuda.h"
+#include "sums_on_the_way.h"
 
 namespace sheaf::nn {
 namespace {
@@ -49,11 +48,6 @@ at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statis
       .result = result.mutable_data_ptr()};
   launch_norm(all, how, launch.stream());
   return result;
-}
-
-bool can_take_sums(const VectorTarget& target) {
-  return !target.memory.defined() ||
-         (element_type(target.memory.scalar_type()) && target.memory.is_contiguous());
 }
 
 /// In one go where both are alike, as a layer's are.
@@ -109,7 +103,7 @@ at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
                                   const VectorTarget& of_bias) {
   if (!has_kernel(in.x, in.weight, in.residual) ||
       in.of_result.scalar_type() != in.x.scalar_type() || !can_take_sums(of_weight) ||
-      !can_take_sums(of_bias)) {
+      (of_bias.memory.defined() && !can_take_sums(of_bias))) {
     return {};
   }
   const Launch launch(in.x);

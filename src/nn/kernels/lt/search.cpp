@@ -92,9 +92,10 @@ at::Tensor room_for(std::size_t size) {
 std::size_t workspace_limit(const Shape& shape) {
   constexpr std::size_t kMost = std::size_t{256} << 20;
   const std::size_t own = at::cuda::getCUDABlasLtWorkspaceSize();
-  const bool is_chosen = std::getenv("CUBLAS_WORKSPACE_CONFIG") != nullptr ||
-                         std::getenv("CUBLASLT_WORKSPACE_SIZE") != nullptr;
-  if (is_chosen || shape.guessed) return own;
+  // Asked for every product, and LibTorch does not look again either.
+  static const bool kIsChosen = std::getenv("CUBLAS_WORKSPACE_CONFIG") != nullptr ||
+                                std::getenv("CUBLASLT_WORKSPACE_SIZE") != nullptr;
+  if (kIsChosen || shape.guessed) return own;
   const auto factors =
       static_cast<std::size_t>((shape.m + shape.n) * shape.k) * c10::elementSize(shape.factors);
   const auto result = static_cast<std::size_t>(shape.m * shape.n) * c10::elementSize(shape.result);
