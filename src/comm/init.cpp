@@ -9,6 +9,7 @@
 #include "environment.h"
 #include "fake_backend.h"
 #include "group_state.h"
+#include "mkl_start.h"
 #include "peers.h"
 #include "sheaf/base/error.h"
 #include "sheaf/base/log.h"
@@ -94,6 +95,7 @@ StorePointer open_store(const Place& place, const InitOptions& options) {
 
 Group init(const InitOptions& options) {
   const Place place = read_environment(process_variable);
+  settle_mkl();
   if (place.size > 1) log::set_process_rank(place.rank);
   if (options.backend == BackendKind::fake) return fake_group(place.size, place.rank);
   StorePointer store = compat::prefixed("sheaf/" + place.generation, open_store(place, options));

@@ -13,6 +13,7 @@
 #include "fake_backend.h"
 #include "gloo_backend.h"
 #include "group_state.h"
+#include "mkl_start.h"
 #include "peers.h"
 #include "shared/world.h"
 #include "sheaf/base/error.h"
@@ -117,6 +118,7 @@ void run_ranks(int num_ranks,
             .store = compat::memory_store(options.timeout),
             .segment = shared::thread_segment(num_ranks),
             .board = thread_board(num_ranks)};
+  settle_mkl();
   std::vector<std::thread> threads;
   for (int rank = 0; rank < num_ranks; ++rank) {
     threads.emplace_back([&crew, &body, rank] { run_one(crew, rank, body); });
