@@ -1,5 +1,7 @@
 #include "fused_product_cpu.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -13,9 +15,10 @@
 namespace sheaf::nn {
 namespace {
 
-// Rows that are multiplied at once where more is done to them: they are still in the cache then,
-// and a product of as many is as fast as one of all.
+// Rows that are multiplied at once where more is done to them: they are still in the cache then.
+// Threads take panels in turns; where there is one thread, larger ones cost BLAS less.
 constexpr std::int64_t kPanel = 256;
+constexpr std::int64_t kPanelOfOneThread = 512;
 // A side that is cut into pieces for the threads.
 constexpr std::int64_t kLongSide = 4096;
 constexpr std::int64_t kPiece = 1024;
@@ -149,9 +152,10 @@ bool product_by_blas(const FusedProduct& product) {
   }
   if (product.adds) return false;
   const std::int64_t rows = parts->product.m;
-  in_parallel({(rows + kPanel - 1) / kPanel}, [&](Part panels) {
+  const std::int64_t panel = at::get_num_threads() > 1 ? kPanel : kPanelOfOneThread;
+  in_parallel({(rows + panel - 1) / panel}, [&](Part panels) {
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
-      run_panel(*parts, {i * kPanel, std::min((i + 1) * kPanel, rows)});
+      run_panel(*parts, {i * panel, std::min((i + 1) * panel, rows)});
     }
   });
   return true;
