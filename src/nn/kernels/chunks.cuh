@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/store_words.cuh"
+
 // Eight neighbouring elements are what a thread reads and writes at a time: 16 bytes of the narrow
 // types, twice as many of fp32.
 
@@ -86,23 +88,32 @@ __device__ inline Floats widened<float>(const Chunk<float>& chunk) {
            __uint_as_float(high.w)}};
 }
 
+/// Returns two neighbouring elements as the word that they are in memory.
+template <class T>
+__device__ inline unsigned word_of(float low, float high) {
+  const auto pair = narrowed(low, high, As<T>{});
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
 template <class T>
 __device__ inline void store_chunk(T* to, const Floats& values) {
-  Chunk<T> chunk;
-  using Pair = decltype(narrowed(0.0F, 0.0F, As<T>{}));
-  Pair* const pairs = reinterpret_cast<Pair*>(&chunk);
-#pragma unroll
-  for (int i = 0; i < kChunk / 2; ++i) {
-    pairs[i] = narrowed(values.at[2 * i], values.at[2 * i + 1], As<T>{});
-  }
-  *reinterpret_cast<uint4*>(to) = chunk.words[0];
+  store_words(to,
+              uint4{word_of<T>(values.at[0], values.at[1]),
+                    word_of<T>(values.at[2], values.at[3]),
+                    word_of<T>(values.at[4], values.at[5]),
+                    word_of<T>(values.at[6], values.at[7])});
 }
 
 template <>
 __device__ inline void store_chunk<float>(float* to, const Floats& values) {
-  float4* const halves = reinterpret_cast<float4*>(to);
-  halves[0] = {values.at[0], values.at[1], values.at[2], values.at[3]};
-  halves[1] = {values.at[4], values.at[5], values.at[6], values.at[7]};
+#pragma unroll
+  for (int i = 0; i < kChunk; i += 4) {
+    store_words(to + i,
+                uint4{__float_as_uint(values.at[i]),
+                      __float_as_uint(values.at[i + 1]),
+                      __float_as_uint(values.at[i + 2]),
+                      __float_as_uint(values.at[i + 3])});
+  }
 }
 
 /// Reads kWidth elements, one or a chunk; so kernels are written once for both.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arithmetic.h"
+#include "base/store_words.cuh"
 
 namespace sheaf::optim {
 
@@ -20,10 +21,9 @@ struct alignas(sizeof(S) * kWidth < 16 ? sizeof(S) * kWidth : 16) Pack {
 
 /// Sixteen bytes of the widest type.
 template <class Of>
-constexpr int kPackWidth =
-    16 / static_cast<int>(std::max({sizeof(Stored<Of::kMaster>),
-                                    sizeof(Stored<Of::kGradient>),
-                                    sizeof(Stored<Of::kState>)}));
+constexpr int kPackWidth = 16 / static_cast<int>(std::max({sizeof(Stored<Of::kMaster>),
+                                                           sizeof(Stored<Of::kGradient>),
+                                                           sizeof(Stored<Of::kState>)}));
 
 /// How elements are cut into packs: `head` single ones, then packs, then what is left.
 struct Cut {
@@ -42,8 +42,7 @@ Cut cut_of(const Elements& all, std::size_t copy_size) {
   };
   constexpr std::size_t kSize = sizeof(Stored<Of::kMaster>);
   for (std::int64_t head = 0; head < std::min<std::int64_t>(kWidth, all.size); ++head) {
-    if (fits(all.master, kSize, head) &&
-        fits(all.gradient, sizeof(Stored<Of::kGradient>), head) &&
+    if (fits(all.master, kSize, head) && fits(all.gradient, sizeof(Stored<Of::kGradient>), head) &&
         fits(all.state1, sizeof(Stored<Of::kState>), head) &&
         fits(all.state2, sizeof(Stored<Of::kState>), head) && fits(all.copy, copy_size, head)) {
       return {head, (all.size - head) / kWidth, true};
@@ -63,12 +62,23 @@ __device__ Pack<S, kWidth> read(const void* from, std::int64_t i, bool is_aligne
 }
 
 template <class S, int kWidth>
+__device__ void write_whole(S* to, const Pack<S, kWidth>& pack) {
+  if constexpr (sizeof(pack) % sizeof(uint4) == 0) {
+    const uint4* const words = reinterpret_cast<const uint4*>(&pack);
+    constexpr int kPerWord = sizeof(uint4) / sizeof(S);
+#pragma unroll
+    for (int k = 0; k < kWidth / kPerWord; ++k) store_words(to + k * kPerWord, words[k]);
+  } else if constexpr (sizeof(pack) == sizeof(uint2)) {
+    store_words(to, *reinterpret_cast<const uint2*>(&pack));
+  } else {
+    *reinterpret_cast<Pack<S, kWidth>*>(to) = pack;
+  }
+}
+
+template <class S, int kWidth>
 __device__ void write(void* to, std::int64_t i, bool is_aligned, const Pack<S, kWidth>& pack) {
   S* place = static_cast<S*>(to) + i;
-  if (is_aligned) {
-    *reinterpret_cast<Pack<S, kWidth>*>(place) = pack;
-    return;
-  }
+  if (is_aligned) return write_whole(place, pack);
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) place[k] = pack.values[k];
 }
@@ -93,11 +103,8 @@ __device__ Factors<T> numbers_in_block(const Numbers<Factors<T>>& numbers) {
 /// Steps kWidth elements from `i` on. An algorithm has kNumStates and changes master and states of
 /// an Element.
 template <class Algorithm, class Of, Type kCopy, int kWidth, class Factors, class T>
-__device__ void step_pack(const Elements& all,
-                          const Factors& by,
-                          T scale,
-                          std::int64_t i,
-                          bool is_aligned) {
+__device__ void step_pack(
+    const Elements& all, const Factors& by, T scale, std::int64_t i, bool is_aligned) {
   using Master = Stored<Of::kMaster>;
   using State = Stored<Of::kState>;
   auto master = read<Master, kWidth>(all.master, i, is_aligned);
@@ -130,8 +137,8 @@ __device__ void step_pack(const Elements& all,
   if constexpr (kCopy != Type::none) write(all.copy, i, is_aligned, copy);
 }
 
-/// What one launch steps: runs that have blocks of their own each, so that a hundred small ones cost
-/// no hundred launches.
+/// What one launch steps: runs that have blocks of their own each, so that a hundred small ones
+/// cost no hundred launches.
 constexpr int kMostPieces = 24;
 
 template <class Factors>
