@@ -13,4 +13,9 @@ at::Tensor Context::lasting_empty(std::int64_t numel, at::ScalarType dtype) cons
   return at::empty({numel}, at::TensorOptions(device).dtype(dtype));
 }
 
+at::Tensor Context::whole_parameters(std::int64_t numel, at::ScalarType dtype) const {
+  if (cuts_state()) return lasting_empty(numel, dtype);
+  return at::empty({numel}, at::TensorOptions(device).dtype(dtype));
+}
+
 }  // namespace sheaf::sharding

@@ -42,6 +42,10 @@ struct Context {
   /// Returns memory that stays, which peers can reach where the backend allows it. All ranks of the
   /// shard group must call it.
   [[nodiscard]] at::Tensor lasting_empty(std::int64_t numel, at::ScalarType dtype) const;
+  /// Returns memory for whole parameters, such as lasting_empty() where ranks gather them from one
+  /// another. Where each rank steps all of them peers need not reach them: once they have, a
+  /// process counts the pages of its peers as its own.
+  [[nodiscard]] at::Tensor whole_parameters(std::int64_t numel, at::ScalarType dtype) const;
 };
 
 }  // namespace sheaf::sharding

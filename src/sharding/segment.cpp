@@ -69,7 +69,7 @@ Segment::Segment(const Context& context,
 at::Tensor Segment::starting_values(const Context& context, const Inventory& inventory) {
   const bool in_flat = !context.cuts_parameters() && type_.trainable && compute_ == master_type_;
   const auto options = at::TensorOptions(context.device).dtype(master_type_);
-  at::Tensor values = in_flat ? context.lasting_empty(layout_.size(), master_type_).zero_()
+  at::Tensor values = in_flat ? context.whole_parameters(layout_.size(), master_type_).zero_()
                               : at::zeros({layout_.size()}, options);
   bool same_everywhere = true;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -107,7 +107,7 @@ void Segment::place_blank(const Context& context) {
     flat_ = at::empty({layout_.size()}, options.dtype(compute_));
     return;
   }
-  flat_ = context.lasting_empty(layout_.size(), compute_).zero_();
+  flat_ = context.whole_parameters(layout_.size(), compute_).zero_();
   charge(context, flat_);
   master_ =
       compute_ == master_type_ ? own_part() : at::zeros({own_.size}, options.dtype(master_type_));
@@ -129,7 +129,7 @@ void Segment::place_memory(const Context& context, const at::Tensor& values) {
     charge(context, flat_);
     return;
   }
-  flat_ = context.lasting_empty(layout_.size(), compute_);
+  flat_ = context.whole_parameters(layout_.size(), compute_);
   flat_.copy_(values);
   master_ = values.narrow(0, own_.begin, own_.size).clone();
   charge(context, flat_);
