@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "gloo_door.h"
+#include "no_sigpipe.h"
 #include "sheaf/base/log.h"
 
 namespace sheaf::comm::compat {
@@ -83,6 +84,7 @@ c10::intrusive_ptr<c10d::Store> prefixed(const std::string& prefix,
 c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options,
                                        const std::string& host) {
   [[maybe_unused]] static const bool once = switch_off_flight_recorder();
+  const NoSigpipe in_its_threads;
   auto settings = c10d::ProcessGroupGloo::Options::create(to_milliseconds(options.timeout));
   GlooDoor door([&] { settings->devices.push_back(gloo_device(host)); });
   settings->threads = 2;

@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "compat.h"
+#include "no_sigpipe.h"
 #include "reduce_kernel.h"
 #include "sheaf/base/error.h"
 #include "store/client.h"
@@ -102,6 +103,7 @@ GlooBackend::~GlooBackend() = default;
 /// the store for those of other hosts.
 template <class Call>
 void GlooBackend::run(Kind kind, Call call) {
+  const NoSigpipe while_it_writes;
   try {
     call(*group_)->wait();
   } catch (const std::exception& error) {

@@ -39,10 +39,10 @@ TEST_P(KilledRank, IsNamedByTheOthers) {
   const auto outcomes = outcomes_of_a_kill(GetParam());
   EXPECT_EQ(outcomes[1].signal, SIGKILL);
   for (const int survivor : {0, 2}) {
-    EXPECT_EQ(outcomes[static_cast<std::size_t>(survivor)].exit_code, 1);
-    EXPECT_THAT(outcomes[static_cast<std::size_t>(survivor)].error, HasSubstr("rank 1 (pid "));
-    EXPECT_THAT(outcomes[static_cast<std::size_t>(survivor)].error,
-                HasSubstr("ended during all_reduce"));
+    const RankOutcome& outcome = outcomes[static_cast<std::size_t>(survivor)];
+    EXPECT_EQ(outcome.exit_code, 1) << "rank " << survivor << ", signal " << outcome.signal;
+    EXPECT_THAT(outcome.error, HasSubstr("rank 1 (pid "));
+    EXPECT_THAT(outcome.error, HasSubstr("ended during all_reduce"));
   }
 }
 
