@@ -26,7 +26,7 @@ NoSigpipe::NoSigpipe() : was_pending_(is_pending()) {
 }
 
 NoSigpipe::~NoSigpipe() {
-  if (!was_pending_ && is_pending()) {
+  if (!was_pending_) {
     const sigset_t set = only_sigpipe();
     constexpr std::timespec kNow{};
     sigtimedwait(&set, nullptr, &kNow);

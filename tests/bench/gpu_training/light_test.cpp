@@ -44,7 +44,7 @@ TEST(Light, AsksForEveryCallOfAStep) {
   EXPECT_EQ(questions.at("attention").at("calls"), 36);
 }
 
-TEST(Light, TakesWhatWasReplayedForProductsAndAttentionAtSustainedClocks) {
+TEST(Light, TakesWhatWasReplayedForProductsAndAttentionWithoutRest) {
   const Row& row = find_row("gpt2-large-b8");
   const StepWork work = work_of(row);
   json answers = answers_to(questions_of(work, row));
@@ -56,7 +56,7 @@ TEST(Light, TakesWhatWasReplayedForProductsAndAttentionAtSustainedClocks) {
   EXPECT_NEAR(*light.sustained_ms(), light.step_ms() - burst_ms + 70, 1e-9);
 }
 
-TEST(Light, HasNoSustainedClocksWhereNothingWasReplayed) {
+TEST(Light, HasNothingWithoutRestWhereNothingWasReplayed) {
   const Row& row = find_row("gpt2-large-b8");
   const StepWork work = work_of(row);
   json answers = answers_to(questions_of(work, row));

@@ -31,7 +31,7 @@ TEST(Page, ComparesASideWithThoseBeforeIt) {
                         "| 0.50 | 0.80 | 3.0 | 80000 |"));
 }
 
-TEST(Page, ShowsTheLightByBurstsAndAtSustainedClocks) {
+TEST(Page, ShowsTheLightByBurstsAndWithoutRest) {
   Results made = results();
   const std::string rows = light_rows(made);
   EXPECT_THAT(rows, HasSubstr("| speed of light | 80.00 |"));
