@@ -13,7 +13,7 @@ ShortName short_name(std::string_view name) {
   ShortName result{};
   // Of a long name the end says more: "...blocks.12.attention".
   const std::size_t size = std::min(name.size(), result.size() - 1);
-  std::memcpy(result.data(), name.data() + (name.size() - size), size);
+  name.copy(result.data(), size, name.size() - size);
   return result;
 }
 
