@@ -58,16 +58,21 @@ void add_callees(const c10::IValue& input, Callees& callees) {
   }
 }
 
+/// Reports one operator.
+void call_all(const Callees& callees) {
+  if (callees.empty()) return;
+  ++num_operators;
+  const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
+  for (const Callee& callee : callees) (*callee)();
+}
+
 std::unique_ptr<at::ObserverContext> before_operator(const at::RecordFunction& record) {
   Callees callees;
   {
     const std::shared_lock lock(watches().mutex);
     for (const c10::IValue& input : record.inputs()) add_callees(input, callees);
   }
-  if (callees.empty()) return nullptr;
-  ++num_operators;
-  const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
-  for (const Callee& callee : callees) (*callee)();
+  call_all(callees);
   return nullptr;
 }
 
@@ -117,5 +122,18 @@ void TouchWatch::stop() noexcept {
 }
 
 std::uint64_t touching_operator() { return num_operators; }
+
+void touch(at::TensorList tensors) {
+  if (!at::isRecordFunctionEnabled()) return;
+  Callees callees;
+  {
+    const std::shared_lock lock(watches().mutex);
+    if (watches().by_storage.empty()) return;
+    for (const at::Tensor& tensor : tensors) {
+      if (tensor.defined()) add_callees(tensor.unsafeGetTensorImpl(), callees);
+    }
+  }
+  call_all(callees);
+}
 
 }  // namespace sheaf::module

@@ -245,7 +245,9 @@ void Engine::touched(std::size_t unit) noexcept {
     if (stale_) refresh();
     if (!context_.cuts_parameters()) return;
     const bool by_boundary = crossed_boundary_ && !told_outside_[unit];
-    if (by_boundary && units_[unit].presence() == Presence::present) return;
+    if (by_boundary && units_[unit].presence() == Presence::present) {
+      return gatherer_.take(unit, module::touching_operator());
+    }
     const bool backward = module::in_backward();
     if (backward) begin_pass();
     if (units_[unit].presence() == Presence::freed) note_outside_use(unit);

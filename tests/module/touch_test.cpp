@@ -226,6 +226,29 @@ TEST(TouchWatch, DoesNotKeepMemoryAlive) {
   EXPECT_TRUE(weak.expired());
 }
 
+TEST(Touch, IsThatOfOneOperatorForAllTensors) {
+  const auto first = at::ones({2}), second = at::ones({2}), view = second.view({2, 1});
+  std::vector<std::uint64_t> operators;
+  const auto note = [&] { operators.push_back(touching_operator()); };
+  const TouchWatch watch(first, note), other(second, note);
+  touch({first, at::Tensor(), view, first});
+  ASSERT_EQ(operators.size(), 2);
+  EXPECT_EQ(operators[0], operators[1]);
+  touch({first});
+  EXPECT_NE(operators[2], operators[1]);
+}
+
+TEST(Touch, IsNotReportedWithinACallee) {
+  const auto watched = at::ones({2});
+  int count = 0;
+  const TouchWatch watch(watched, [&] {
+    ++count;
+    touch({watched});
+  });
+  touch({watched});
+  EXPECT_EQ(count, 1);
+}
+
 TEST(TouchWatch, MayComeAndGoWhileOtherThreadsRunOperators) {
   const auto shared = at::ones({2});
   const auto work = [&] {

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "sharding/trial_models.h"
+#include "sheaf/module/touch.h"
 #include "sheaf/optim/adamw.h"
 #include "support/on_ranks.h"
 
@@ -50,6 +51,29 @@ TEST(RealPasses, EvaluateBetweenForwardAndBackward) {
     loss.backward();
   };
   expect_same_as_alone(trial, 2);
+}
+
+/// Reads the weights of two layers at once, behind the operators' backs.
+struct ReadsTwoLayers final : Stack {
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    module::touch({second->weight, head->weight});
+    require(second->weight.const_data_ptr() != nullptr, "the first of two weights is gone");
+    require(head->weight.const_data_ptr() != nullptr, "the second of two weights is not there");
+    return Stack::loss(inputs, targets);
+  }
+};
+
+TEST(RealPasses, TouchTwoUnitsAtOnce) {
+  const Trial trial = trial_of<ReadsTwoLayers>();
+  for (const int limit : {1, 2}) {
+    for (const auto wake : {sharding::Wake::touch, sharding::Wake::automatic}) {
+      on_ranks(Way::shared_threads, 2, [&](const comm::Group& world) {
+        const auto actual =
+            train_sharded(trial, {.group = world, .wake = wake, .max_gathered = limit});
+        require_close(actual, train_alone(trial), trial.tolerance, "two units at once");
+      });
+    }
+  }
 }
 
 TEST(RealPasses, OnlyEvaluate) {

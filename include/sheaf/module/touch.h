@@ -38,4 +38,8 @@ class TouchWatch {
 /// two touches belong to one operator. Never 0 within a report.
 [[nodiscard]] std::uint64_t touching_operator();
 
+/// Reports what an operator that takes all of these tensors would, for kernels that are about to
+/// read their memory without one. Those that are undefined do not matter.
+void touch(at::TensorList tensors);
+
 }  // namespace sheaf::module

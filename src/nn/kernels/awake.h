@@ -2,12 +2,21 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+
+#include "sheaf/module/touch.h"
+
 namespace sheaf::nn {
 
-/// Returns a parameter without gaps. Its view is an operator, and operators wake parameters that
-/// are spread over ranks (module/touch.h); kernels alone would read what is not there.
-[[nodiscard]] inline at::Tensor awake(const at::Tensor& parameter) {
-  return parameter.defined() ? parameter.view(parameter.sizes()).contiguous() : parameter;
+/// Returns parameters without gaps that are all there for a kernel. Those that are spread over
+/// ranks come when an operator takes them, or with touch(); taken one after the other the first may
+/// be gone when the last has come.
+template <class... Tensors>
+[[nodiscard]] std::array<at::Tensor, sizeof...(Tensors)> awake(const Tensors&... parameters) {
+  std::array<at::Tensor, sizeof...(Tensors)> all{
+      (parameters.defined() ? parameters.contiguous() : parameters)...};
+  module::touch(all);
+  return all;
 }
 
 }  // namespace sheaf::nn

@@ -33,7 +33,7 @@ at::Tensor embed_rows_on_cuda(const at::Tensor& table,
     return {};
   }
   const Launch launch(table);
-  const at::Tensor rows = awake(table), places = awake(positions_table);
+  const auto [rows, places] = awake(table, positions_table);
   const at::Tensor tokens = indices.contiguous();
   const at::Tensor where = positions.defined() ? positions.contiguous() : positions;
   const std::int64_t width = table.size(1);

@@ -2,14 +2,15 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
-#include "awake.h"
 #include "fused_product_cpu.h"
 #include "fused_product_cuda.h"
 #include "gelu.h"
 #include "products.h"
+#include "sheaf/module/touch.h"
 
 namespace sheaf::nn {
 namespace {
@@ -22,14 +23,26 @@ at::Tensor plain_product(const FusedProduct& product) {
   return at::mm(product.a.to(wanted), product.b.to(wanted));
 }
 
+/// Puts a product of one type where it belongs, the bias with it.
+void into_place(const FusedProduct& product) {
+  at::Tensor target = product.inner.defined() ? product.inner : product.result;
+  if (product.bias.defined()) {
+    at::addmm_out(target, product.bias, product.a, product.b);
+  } else {
+    at::mm_out(target, product.a, product.b);
+  }
+  if (product.residual.defined()) target.add_(product.residual);
+  if (product.inner.defined()) product.result.copy_(gelu_of(target));
+}
+
 /// One operator after the other.
 void by_operators(const FusedProduct& product) {
   at::Tensor result = product.result;
-  const bool is_plain = !product.residual.defined() && !product.bias.defined() &&
-                        !product.inner.defined() && product.a.scalar_type() == result.scalar_type();
-  if (is_plain) {
-    product.adds ? result.addmm_(product.a, product.b) : at::mm_out(result, product.a, product.b);
-    return;
+  const bool is_plain =
+      !product.residual.defined() && !product.bias.defined() && !product.inner.defined();
+  if (product.a.scalar_type() == result.scalar_type()) {
+    if (!product.adds) return into_place(product);
+    if (is_plain) return static_cast<void>(result.addmm_(product.a, product.b));
   }
   at::Tensor value = plain_product(product);
   if (product.bias.defined()) value.add_(product.bias);
@@ -43,8 +56,8 @@ void by_operators(const FusedProduct& product) {
 
 /// Returns the product with parameters that are there, and with room for the result.
 FusedProduct ready(FusedProduct product) {
-  product.b = product.b.view(product.b.sizes());  // see awake(), which would copy a transposed view
-  product.bias = awake(product.bias);
+  if (product.bias.defined()) product.bias = product.bias.contiguous();
+  module::touch({product.b, product.bias});  // see awake(), which would copy a transposed view
   if (!product.result.defined()) {
     product.result = at::empty({product.a.size(0), product.b.size(1)}, product.a.options());
   }

@@ -72,7 +72,7 @@ at::Tensor by_kernel(const at::Tensor& x,
                      const NormStatistics& statistics,
                      std::optional<double> epsilon) {
   at::Tensor result = at::empty_like(x);
-  const at::Tensor factors = awake(weight), added = awake(bias);
+  const auto [factors, added] = awake(weight, bias);
   const NormElements all{.x = values_of(x),
                          .y = memory_of(result),
                          .width = x.size(1),
@@ -92,7 +92,8 @@ NormGradients gradients_by_kernel(const NormBackward& in, bool with_bias) {
   const at::Tensor of_weight = at::zeros({blocks.count(), width}, in.x.options());
   const at::Tensor of_bias =
       with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
-  const at::Tensor of_x = at::empty_like(in.x), factors = awake(in.weight);
+  const at::Tensor of_x = at::empty_like(in.x);
+  const auto [factors] = awake(in.weight);
   const NormGradientElements all{.of_result = values_of(in.of_result),
                                  .x = values_of(in.x),
                                  .width = width,

@@ -31,7 +31,8 @@ struct NormInputs {
 
 at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statistics how) {
   const Launch launch(given.x);
-  const at::Tensor x = dense(given.x), weight = awake(given.weight), bias = awake(given.bias);
+  const at::Tensor x = dense(given.x);
+  const auto [weight, bias] = awake(given.weight, given.bias);
   at::Tensor result = at::empty_like(x);
   const NormRows all{
       .type = element_type(x.scalar_type()).value(),
@@ -108,7 +109,7 @@ at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
   }
   const Launch launch(in.x);
   const at::Tensor from = dense(in.of_result), rows = dense(in.x), added = dense(in.residual);
-  const at::Tensor factors = awake(in.weight);
+  const auto [factors] = awake(in.weight);
   at::Tensor of_x = at::empty_like(rows);
   const std::int64_t width = rows.size(1);
   NormGradientRows all{.type = element_type(rows.scalar_type()).value(),
