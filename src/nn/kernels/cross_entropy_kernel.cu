@@ -4,6 +4,7 @@
 
 #include "block_sums.cuh"
 #include "chunks.cuh"
+#include "exponential.cuh"
 #include "launch.cuh"
 
 namespace sheaf::nn {
@@ -19,35 +20,39 @@ struct Exponentials {
   float sum = 0;
 };
 
+template <class T>
 __device__ inline Exponentials both(const Exponentials& a, const Exponentials& b) {
   const float highest = fmaxf(a.highest, b.highest);
-  return {highest, a.sum * __expf(a.highest - highest) + b.sum * __expf(b.highest - highest)};
+  return {
+      highest,
+      a.sum * exponential<T>(a.highest - highest) + b.sum * exponential<T>(b.highest - highest)};
 }
 
-template <int kWidth>
+template <class T, int kWidth>
 __device__ inline void add(Exponentials& so_far, const Values<kWidth>& x) {
   float highest = so_far.highest;
 #pragma unroll
   for (int i = 0; i < kWidth; ++i) highest = fmaxf(highest, x.at[i]);
-  float sum = so_far.sum * __expf(so_far.highest - highest);
+  float sum = so_far.sum * exponential<T>(so_far.highest - highest);
 #pragma unroll
-  for (int i = 0; i < kWidth; ++i) sum += __expf(x.at[i] - highest);
+  for (int i = 0; i < kWidth; ++i) sum += exponential<T>(x.at[i] - highest);
   so_far = {highest, sum};
 }
 
 /// Combines those of all threads, for every thread, in a fixed order.
+template <class T>
 __device__ Exponentials of_block(Exponentials own) {
   __shared__ Exponentials of_warps[kWarps];
 #pragma unroll
   for (int apart = kWarp / 2; apart > 0; apart /= 2) {
     const Exponentials other{__shfl_xor_sync(0xffffffffU, own.highest, apart),
                              __shfl_xor_sync(0xffffffffU, own.sum, apart)};
-    own = both(own, other);
+    own = both<T>(own, other);
   }
   if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = own;
   __syncthreads();
   Exponentials all = of_warps[0];
-  for (int warp = 1; warp < kWarps; ++warp) all = both(all, of_warps[warp]);
+  for (int warp = 1; warp < kWarps; ++warp) all = both<T>(all, of_warps[warp]);
   return all;
 }
 
@@ -77,15 +82,16 @@ template <class T>
 __device__ Exponentials exponentials_of(const Cut<T>& cut) {
   Exponentials own;
   const std::int64_t thread = threadIdx.x;
-  if (thread < cut.num_singles) add(own, load_values<1>(cut.row + cut.single(thread)));
+  if (thread < cut.num_singles) add<T>(own, load_values<1>(cut.row + cut.single(thread)));
 #pragma unroll 4
   for (std::int64_t i = thread; i < cut.num_chunks; i += kThreads) {
-    add(own, load_values<kChunk>(cut.row + cut.chunk(i)));
+    add<T>(own, load_values<kChunk>(cut.row + cut.chunk(i)));
   }
-  return of_block(own);
+  return of_block<T>(own);
 }
 
 /// What makes a logit the gradient of the row's loss.
+template <class T>
 struct Softmax {
   float highest;
   float per_sum;
@@ -95,14 +101,15 @@ struct Softmax {
   __device__ Values<kWidth> gradient(Values<kWidth> x, std::int64_t first) const {
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
-      x.at[i] = __expf(x.at[i] - highest) * per_sum - (first + i == target ? 1.0F : 0.0F);
+      const float probability = exponential<T>(x.at[i] - highest) * per_sum;
+      x.at[i] = probability - (first + i == target ? 1.0F : 0.0F);
     }
     return x;
   }
 };
 
 template <class T>
-__device__ void write_gradient(const Cut<T>& cut, const Softmax& softmax) {
+__device__ void write_gradient(const Cut<T>& cut, const Softmax<T>& softmax) {
   const std::int64_t thread = threadIdx.x;
   if (thread < cut.num_singles) {
     const std::int64_t at = cut.single(thread);
@@ -139,7 +146,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LogitsRows all)
     all.losses[blockIdx.x] = logf(exponentials.sum) + (exponentials.highest - of_target);
   }
   if (!all.with_gradient) return;
-  write_gradient(cut, Softmax{exponentials.highest, 1.0F / exponentials.sum, target});
+  write_gradient(cut, Softmax<T>{exponentials.highest, 1.0F / exponentials.sum, target});
 }
 
 __global__ void __launch_bounds__(kThreads)

@@ -38,13 +38,15 @@ std::optional<lt::Matrix> matrix_of(const at::Tensor& tensor) {
   return lt::Matrix{leading, !rows};
 }
 
-bool is_supported(at::ScalarType type) {
-  return type == at::kBFloat16 || type == at::kHalf || type == at::kFloat;
-}
-
 bool rounds_to_tf32() {
   return at::globalContext().float32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL) ==
          at::Float32Precision::TF32;
+}
+
+/// Full fp32 is left to LibTorch: who asks for it wants the sums that it takes elsewhere, and not
+/// others in each run that finds another algorithm faster. There is no tensor core to keep busy.
+bool is_supported(at::ScalarType type) {
+  return type == at::kBFloat16 || type == at::kHalf || (type == at::kFloat && rounds_to_tf32());
 }
 
 /// Returns nothing where the product cannot be described.
@@ -69,7 +71,7 @@ std::optional<lt::Shape> shape_of(const FusedProduct& product) {
                   .c = *d,
                   .adds = product.adds || product.residual.defined(),
                   .bias = product.bias.defined(),
-                  .tf32 = factors == at::kFloat && rounds_to_tf32(),
+                  .tf32 = factors == at::kFloat,
                   .gelu = product.inner.defined()};
   if (product.adds && product.residual.defined()) return std::nullopt;
   if (product.residual.defined()) {

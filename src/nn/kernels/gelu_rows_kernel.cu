@@ -1,6 +1,7 @@
 #include "gelu_rows_kernel.h"
 
 #include "column_parts.cuh"
+#include "exponential.cuh"
 #include "launch.cuh"
 
 namespace sheaf::nn {
@@ -12,12 +13,13 @@ struct Gelu {
 };
 
 /// gelu by tanh, and its derivative; tanh by the exponential, which is exact enough for both.
+template <class T>
 __device__ inline Gelu gelu_at(float x) {
   constexpr float kRoot = 0.7978845608028654F;  // sqrt(2 / pi)
   constexpr float kCubic = 0.044715F;
   const float square = x * x;
   const float u = kRoot * x * (1.0F + kCubic * square);
-  const float t = 1.0F - __fdividef(2.0F, 1.0F + __expf(2.0F * u));
+  const float t = 1.0F - quotient<T>(2.0F, 1.0F + exponential<T>(2.0F * u));
   const float half = 0.5F * (1.0F + t);
   return {x * half, half + 0.5F * x * (1.0F - t * t) * kRoot * (1.0F + 3.0F * kCubic * square)};
 }
@@ -38,7 +40,7 @@ __global__ void __launch_bounds__(kWarp* kColumnWarps, kBlocksAtOnce)
       Values<kWidth> again;
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
-        const Gelu gelu = gelu_at(inner.at[i]);
+        const Gelu gelu = gelu_at<T>(inner.at[i]);
         again.at[i] = gelu.value;
         gradient.at[i] *= gelu.slope;
       }
@@ -51,8 +53,7 @@ __global__ void __launch_bounds__(kWarp* kColumnWarps, kBlocksAtOnce)
 
 template <class T, int kWidth>
 void launch(const GeluRows& all, cudaStream_t queue) {
-  gelu_rows_back_kernel<T, kWidth>
-      <<<column_blocks<kWidth>(all), column_threads(), 0, queue>>>(all);
+  gelu_rows_back_kernel<T, kWidth><<<column_blocks<kWidth>(all), column_threads(), 0, queue>>>(all);
 }
 
 }  // namespace

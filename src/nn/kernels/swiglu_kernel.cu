@@ -1,6 +1,7 @@
 #include "swiglu_kernel.h"
 
 #include "chunks.cuh"
+#include "exponential.cuh"
 #include "launch.cuh"
 
 namespace sheaf::nn {
@@ -9,8 +10,10 @@ namespace {
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostBlocks = 16384;
 
-// Exact to a few units in the last place of fp32, and no part of a kernel that waits for memory.
-__device__ inline float sigmoid(float x) { return __fdividef(1.0F, 1.0F + __expf(-x)); }
+template <class T>
+__device__ inline float sigmoid(float x) {
+  return quotient<T>(1.0F, 1.0F + exponential<T>(-x));
+}
 
 template <int kWidth, class T>
 __device__ Values<kWidth> read(const GateMatrix<const void>& from,
@@ -39,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) swiglu_kernel(GateRows all) {
     Values<kWidth> result;
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
-      result.at[i] = gate.at[i] * sigmoid(gate.at[i]) * up.at[i];
+      result.at[i] = gate.at[i] * sigmoid<T>(gate.at[i]) * up.at[i];
     }
     write<kWidth, T>(all.result, row, column, result);
   }
@@ -57,7 +60,7 @@ __global__ void __launch_bounds__(kThreads) swiglu_gradient_kernel(GateRows all)
     Values<kWidth> result, of_gate, of_up;
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
-      const float s = sigmoid(gate.at[i]);
+      const float s = sigmoid<T>(gate.at[i]);
       const float silu = gate.at[i] * s;
       result.at[i] = silu * up.at[i];
       of_gate.at[i] = gradient.at[i] * up.at[i] * (s + silu * (1.0F - s));
