@@ -103,6 +103,13 @@ void finish_work(at::Device device) {
   if (!device.is_cpu()) at::detail::getCUDAHooks().deviceSynchronize(device.index());
 }
 
+/// Ranks that share a GPU meet for every bucket, and meetings are what costs there: see
+/// docs/one_gpu.md. Under ddp gradients stay whole, so larger buckets take no more memory.
+layout::BucketOptions buckets_of(const RunOptions& options) {
+  if (options.device == comm::DeviceKind::cpu || options.strategy != "ddp") return {};
+  return {.cap = Bytes{54 << 20}};
+}
+
 struct Training {
   double step_seconds = 0;
   double last_loss = 0;
@@ -140,6 +147,7 @@ Training train(Model& model,
             {.group = exchanges ? group : comm::fake_group(group.size(), group.rank()),
              .device = device_of(options),
              .stage = stage_of(options.strategy),
+             .buckets = buckets_of(options),
              .overlap = options.exchange == Exchange::beside,
              .gradient_scale = 1.0 / group.size()});
   optim::AdamW optimizer(state.slots(), {.learning_rate = options.learning_rate});

@@ -16,7 +16,11 @@ namespace {
 // Slots begin small, since some groups only exchange a few numbers, and grow with what goes through
 // them; beyond the largest, data goes in several turns.
 constexpr std::size_t kSmallestSlot = std::size_t{64} << 10;
-constexpr std::size_t kLargestSlot = std::size_t{32} << 20;
+
+/// Who reduces all of something keeps all of it, so a larger slot is little beside it.
+std::size_t largest_slot(Kind kind) {
+  return kind == Kind::all_reduce ? std::size_t{64} << 20 : std::size_t{32} << 20;
+}
 
 }  // namespace
 
@@ -47,7 +51,8 @@ std::byte* Turns::slot(int rank) const { return blocks_->of(rank) + (odd_ ? slot
 void Turns::begin(Kind kind, std::int64_t bytes) {
   watch_.check();
   kind_ = kind;
-  const std::size_t wanted = std::min(std::bit_ceil(static_cast<std::size_t>(bytes)), kLargestSlot);
+  const std::size_t wanted =
+      std::min(std::bit_ceil(static_cast<std::size_t>(bytes)), largest_slot(kind));
   if (wanted > slot_bytes()) grow(wanted);
   const auto stream = at::cuda::getCurrentCUDAStream(device_.index());
   stream_ = stream.stream();
