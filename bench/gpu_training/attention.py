@@ -1,11 +1,12 @@
 """The attention kernels that PyTorch has, and which of them is the fastest for given sizes."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from timing import best_ms
+from recording import long_recorded_ms
+from timing import burst_ms
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 KERNELS = {
@@ -14,6 +15,8 @@ KERNELS = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "math": SDPBackend.MATH,
 }
+# Whichever of them PyTorch takes by itself.
+DEFAULT = "default"
 
 
 @dataclass
@@ -21,7 +24,12 @@ class Choice:
     kernel: str
     # Whether keys and values are repeated for each query head that uses them.
     repeats: bool
-    ms: float
+    burst_ms: float = 0.0
+    # In a long stretch; None where that was not measured.
+    ms: float | None = None
+
+    def name(self):
+        return self.kernel + (" repeated" if self.repeats else "")
 
     def attend(self, q, k, v):
         if q.shape[1] == k.shape[1]:
@@ -35,7 +43,7 @@ class Choice:
     @contextmanager
     def alone(self):
         """Any other kernel is an error meanwhile, never a silent change."""
-        with sdpa_kernel([KERNELS[self.kernel]]):
+        with nullcontext() if self.kernel == DEFAULT else sdpa_kernel([KERNELS[self.kernel]]):
             yield
 
 
@@ -61,31 +69,40 @@ class AttentionLayer:
         torch.autograd.grad(self.outputs.pop(), self.inputs, self.gradient)
 
 
-def time_choice(choice, sizes, dtype, device):
-    """Returns what forward and backward take together."""
+def passes_of(choice, sizes, dtype, device):
+    """Returns a function that runs a layer forward and backward."""
     layer = AttentionLayer(choice, sizes, dtype, device)
 
     def call():
         layer.forward()
         layer.backward()
 
-    with choice.alone():
-        return best_ms(call, device)
+    return call
 
 
 def ranked_choices(sizes, dtype, device):
-    """Returns the kernels that take these sizes, the fastest first, and why the others do not."""
+    """Returns the kernels that take these sizes, the fastest in bursts first, and why the others do not."""
     usable, refused = [], {}
     grouped = sizes["heads"] != sizes["kv_heads"]
     names = ["cudnn", "flash", "efficient"] if device == "cuda" else ["flash", "math"]
     for kernel in names:
         for repeats in [False, True] if grouped else [False]:
-            choice = Choice(kernel, repeats, 0.0)
+            choice = Choice(kernel, repeats)
             try:
-                choice.ms = time_choice(choice, sizes, dtype, device)
+                with choice.alone():
+                    choice.burst_ms = burst_ms(passes_of(choice, sizes, dtype, device), device)
                 usable.append(choice)
             except RuntimeError as error:
-                refused[f"{kernel}{' repeated' if repeats else ''}"] = str(error).splitlines()[0]
+                refused[choice.name()] = str(error).splitlines()[0]
     if not usable:
         raise RuntimeError(f"no attention kernel takes {sizes}: {refused}")
-    return sorted(usable, key=lambda choice: choice.ms), refused
+    return sorted(usable, key=lambda choice: choice.burst_ms), refused
+
+
+def fastest_for_long(choices, sizes, dtype, device):
+    """Measures each of the choices in a long stretch and returns the one that is the fastest there."""
+    for choice in choices:
+        with choice.alone():
+            call = passes_of(choice, sizes, dtype, device)
+            choice.ms = long_recorded_ms(call, choice.burst_ms, device)
+    return min(choices, key=lambda choice: choice.ms)

@@ -62,8 +62,9 @@ double seconds_since_1970() {
   return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-json shape_json(const Contest& contest) {
+json shape_json(const Contest& contest, PyTorchStyle style) {
   const models::Shape shape = shape_of(contest.row);
+  const bool is_padded = style != PyTorchStyle::plain;
   return {{"family", shape.family == models::Family::gpt2 ? "gpt2" : "llama"},
           {"layers", shape.layers},
           {"width", shape.width},
@@ -71,24 +72,19 @@ json shape_json(const Contest& contest) {
           {"kv_heads", shape.kv_heads},
           {"head_size", shape.head_size},
           {"hidden", shape.hidden},
-          {"vocabulary", contest.work.linears.back().outputs},
+          {"vocabulary", is_padded ? contest.work.linears.back().outputs : shape.vocabulary},
           {"length", contest.row.length},
           {"epsilon", shape.epsilon},
           {"rope_theta", shape.rope_theta},
           {"no_rope_interval", shape.no_rope_interval}};
 }
 
-json task_of(const Contest& contest) {
-  return {{"shape", shape_json(contest)},
-          {"attention_sizes", questions_of(contest.work, contest.row).at("attention")},
-          {"attention", contest.attention},
-          {"tokens", shape_of(contest.row).vocabulary},
-          {"batch", contest.row.batch},
-          {"arithmetic", name_of(contest.row.arithmetic)},
-          {"device", contest.row.device},
-          {"steps", contest.steps},
-          {"warm_up", contest.warm_up},
-          {"started", seconds_since_1970()}};
+/// ATen takes flash attention by itself where it has it: on a GPU, but for fp32 numbers.
+std::string attention_of(const Contest& contest, PyTorchStyle style) {
+  if (style != PyTorchStyle::plain) return contest.attention;
+  const Arithmetic arithmetic = contest.row.arithmetic;
+  const bool is_bf16 = arithmetic == Arithmetic::bf16_master || arithmetic == Arithmetic::bf16;
+  return contest.row.device == "cuda" && is_bf16 ? "flash" : "default";
 }
 
 std::vector<std::string> training_command(const Contest& contest,
@@ -120,16 +116,27 @@ void check_sheaf(const Contest& contest) {
   run(command);
 }
 
+json task_of(const Contest& contest, PyTorchStyle style) {
+  return {{"shape", shape_json(contest, style)},
+          {"attention_sizes", questions_of(contest.work, contest.row).at("attention")},
+          {"attention", attention_of(contest, style)},
+          {"tokens", shape_of(contest.row).vocabulary},
+          {"batch", contest.row.batch},
+          {"arithmetic", name_of(contest.row.arithmetic)},
+          {"device", contest.row.device},
+          {"steps", contest.steps},
+          {"warm_up", contest.warm_up},
+          {"started", seconds_since_1970()}};
+}
+
 json measure_light(const Contest& contest) {
   return ask(contest, "light.py", questions_of(contest.work, contest.row));
 }
 
-Figures run_pytorch(const Contest& contest, bool compiled) {
-  const json answer =
-      ask(contest,
-          "pytorch_peer.py",
-          task_of(contest),
-          compiled ? std::vector<std::string>{"--compile"} : std::vector<std::string>{});
+Figures run_pytorch(const Contest& contest, PyTorchStyle style) {
+  std::vector<std::string> further;
+  if (style == PyTorchStyle::compiled) further.emplace_back("--compile");
+  const json answer = ask(contest, "pytorch_peer.py", task_of(contest, style), further);
   return {.step_ms = answer.at("step_ms"),
           .wall_ms = answer.at("wall_ms"),
           .peak_bytes = answer.at("peak_bytes"),

@@ -10,6 +10,17 @@
 
 namespace sheaf::bench {
 
+/// How PyTorch is used.
+enum class PyTorchStyle {
+  /// The vocabulary as it is, and flash attention, the kernel that PyTorch takes by itself where
+  /// there is one.
+  plain,
+  /// The vocabulary padded and the fastest attention kernel: what a careful user does.
+  tuned,
+  /// That and torch.compile.
+  compiled,
+};
+
 /// What is started, and for how long.
 struct Contest {
   Row row;
@@ -20,7 +31,7 @@ struct Contest {
   /// The folder of the Python files, and sheaf.
   std::string scripts;
   std::string program;
-  /// The attention kernel of PyTorch; empty: the fastest.
+  /// The attention kernel of PyTorch where it is not plain; empty: the fastest.
   std::string attention;
   /// Options of sheaf that differ from the row's, such as train.graph=off.
   std::vector<std::string> changes;
@@ -43,9 +54,12 @@ struct Figures {
 /// Throws Error with what sheaf says of the row's options where it does not take them.
 void check_sheaf(const Contest& contest);
 
+/// Returns what pytorch_peer.py is to do.
+[[nodiscard]] nlohmann::json task_of(const Contest& contest, PyTorchStyle style);
+
 /// Each runs in a fresh process. They throw Error that ends with what that process wrote last.
 [[nodiscard]] nlohmann::json measure_light(const Contest& contest);
-[[nodiscard]] Figures run_pytorch(const Contest& contest, bool compiled);
+[[nodiscard]] Figures run_pytorch(const Contest& contest, PyTorchStyle style);
 [[nodiscard]] Figures run_sheaf(const Contest& contest);
 
 /// Records a trace of some steps of sheaf's into a folder.

@@ -5,10 +5,11 @@
 //                            [--json FILE]
 //
 // measures one row on one machine, one process after the other: the speed of light (light.py: the
-// best time of every product, attention, and memory traffic at the speed of a copy; once by bursts
-// and once with whole steps of products and attention in a row), PyTorch eager and torch.compile
-// (pytorch_peer.py), sheaf, and where the time of sheaf's step goes by kernel class. A part that
-// fails is named at the end; the others are measured all the same.
+// best time of every product, attention, and memory traffic at the speed of a copy; by long
+// stretches of each, by bursts, and with whole steps of products and attention in a row), PyTorch
+// eager as it comes and tuned and torch.compile (pytorch_peer.py), sheaf, and where the time of
+// sheaf's step goes by kernel class. A part that fails is named at the end; the others are measured
+// all the same.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,7 +38,7 @@ struct ProgramOptions {
   Contest contest;
 };
 
-const std::vector<std::string> kParts = {"light", "eager", "compile", "sheaf", "budget"};
+const std::vector<std::string> kParts = {"light", "plain", "eager", "compile", "sheaf", "budget"};
 
 bool is_skipped(const ProgramOptions& options, const std::string& part) {
   return std::ranges::find(options.skip, part) != options.skip.end();
@@ -101,11 +102,13 @@ class Session {
 
   int run() {
     part("light", [&] { find_light(); });
-    part("eager", [&] { add_side(kEager, run_pytorch(options_.contest, /*compiled=*/false)); });
-    part("compile", [&] { add_side(kCompile, run_pytorch(options_.contest, /*compiled=*/true)); });
-    part("sheaf", [&] { add_side(kSheaf, run_sheaf(options_.contest)); });
+    const Contest& contest = options_.contest;
+    part("plain", [&] { add_side(kPlain, run_pytorch(contest, PyTorchStyle::plain)); });
+    part("eager", [&] { add_side(kEager, run_pytorch(contest, PyTorchStyle::tuned)); });
+    part("compile", [&] { add_side(kCompile, run_pytorch(contest, PyTorchStyle::compiled)); });
+    part("sheaf", [&] { add_side(kSheaf, run_sheaf(contest)); });
     if (results_.light) show(light_page(results_));
-    if (options_.contest.row.device == "cuda") part("budget", [&] { find_budget(); });
+    if (contest.row.device == "cuda") part("budget", [&] { find_budget(); });
     results_.gpu_after = gpu_state();
     show(closing(results_));
     save();
@@ -131,7 +134,7 @@ class Session {
     const Contest& contest = options_.contest;
     results_.light = light_of(contest.work, measure_light(contest));
     show(light_rows(results_));
-    // The light by bursts counts all the same.
+    // The light itself counts all the same.
     const nlohmann::json& sustained = results_.light->measured.at("sustained");
     if (!results_.light->sustained_ms()) {
       throw Error("no light without rest: " + sustained.value("failed", ""));
@@ -169,8 +172,11 @@ void declare(cli::OptionSet& set, ProgramOptions& options) {
   set.value("row", options.row, "what is trained, such as gpt2-large-b8");
   set.value("steps", contest.steps, "steps that are measured", at_least(1));
   set.value("warm-up", contest.warm_up, "steps before them", at_least(1));
-  set.value("skip", options.skip, "parts to leave out: light, eager, compile, sheaf, budget");
-  set.value("attention", contest.attention, "PyTorch's attention kernel; empty: the fastest");
+  set.value(
+      "skip", options.skip, "parts to leave out: light, plain, eager, compile, sheaf, budget");
+  set.value("attention",
+            contest.attention,
+            "PyTorch's attention kernel where it is tuned; empty: the fastest");
   set.repeated("sheaf", contest.changes, "other option of sheaf, such as train.graph=off");
   set.value("json", options.json, "file for all figures");
   set.value("python", contest.python, "the interpreter that has torch");

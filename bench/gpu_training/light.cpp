@@ -9,14 +9,43 @@ namespace {
 
 using nlohmann::json;
 
-double product_ms(const Linear& linear, const json& measured) {
+/// What answers call the figures of one way to measure.
+struct Keys {
+  const char* ms = nullptr;
+  const char* copy_rate = nullptr;
+};
+
+constexpr Keys kLong{.ms = "ms", .copy_rate = "copy_bytes_per_second"};
+constexpr Keys kBurst{.ms = "burst_ms", .copy_rate = "burst_copy_bytes_per_second"};
+
+double product_ms(const Linear& linear, const json& measured, const Keys& keys) {
   for (const json& answer : measured.at("linears")) {
     if (answer.at("name") != linear.name) continue;
     double sum = 0;
-    for (const json& pass : answer.at("passes")) sum += pass.at("ms").get<double>();
+    for (const json& pass : answer.at("passes")) sum += pass.at(keys.ms).get<double>();
     return sum * static_cast<double>(linear.calls);
   }
   throw Error(fmt::format("light.py has not measured the products of {}", linear.name));
+}
+
+std::map<KernelClass, double> classes_of(const StepWork& work,
+                                         const json& measured,
+                                         const Keys& keys) {
+  std::map<KernelClass, double> classes;
+  for (const Linear& linear : work.linears) {
+    classes[KernelClass::gemm] += product_ms(linear, measured, keys);
+  }
+  classes[KernelClass::attention] = measured.at("attention").at(keys.ms).get<double>() *
+                                    static_cast<double>(work.attention.calls);
+  const double bytes_per_ms = measured.at(keys.copy_rate).get<double>() / 1e3;
+  for (const auto& [kind, bytes] : work.bytes) classes[kind] = bytes / bytes_per_ms;
+  return classes;
+}
+
+double sum_of(const std::map<KernelClass, double>& classes) {
+  double sum = 0;
+  for (const auto& [kind, ms] : classes) sum += ms;
+  return sum;
 }
 
 std::optional<double> replayed_ms(const json& measured) {
@@ -26,11 +55,9 @@ std::optional<double> replayed_ms(const json& measured) {
 
 }  // namespace
 
-double Light::step_ms() const {
-  double sum = 0;
-  for (const auto& [kind, ms] : milliseconds) sum += ms;
-  return sum;
-}
+double Light::step_ms() const { return sum_of(milliseconds); }
+
+double Light::burst_step_ms() const { return sum_of(burst_milliseconds); }
 
 std::optional<double> Light::sustained_ms() const {
   if (!replayed_ms) return std::nullopt;
@@ -65,15 +92,10 @@ json questions_of(const StepWork& work, const Row& row) {
 }
 
 Light light_of(const StepWork& work, const json& measured) {
-  Light light{.milliseconds = {}, .replayed_ms = replayed_ms(measured), .measured = measured};
-  for (const Linear& linear : work.linears) {
-    light.milliseconds[KernelClass::gemm] += product_ms(linear, measured);
-  }
-  light.milliseconds[KernelClass::attention] =
-      measured.at("attention").at("ms").get<double>() * static_cast<double>(work.attention.calls);
-  const double bytes_per_ms = measured.at("copy_bytes_per_second").get<double>() / 1e3;
-  for (const auto& [kind, bytes] : work.bytes) light.milliseconds[kind] = bytes / bytes_per_ms;
-  return light;
+  return {.milliseconds = classes_of(work, measured, kLong),
+          .burst_milliseconds = classes_of(work, measured, kBurst),
+          .replayed_ms = replayed_ms(measured),
+          .measured = measured};
 }
 
 }  // namespace sheaf::bench

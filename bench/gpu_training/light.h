@@ -13,8 +13,11 @@ namespace sheaf::bench {
 /// The speed of light: what a step takes where every product and attention runs at its best
 /// measured time and every byte moves at the speed of a copy.
 struct Light {
-  /// Products and attention by bursts of each, on a card that has not reached its power limit.
+  /// By long stretches of each product, of attention and of a copy, timed once the card has
+  /// settled.
   std::map<KernelClass, double> milliseconds;
+  /// The same by bursts, at clocks that the card may not hold.
+  std::map<KernelClass, double> burst_milliseconds;
   /// Products and attention together where whole steps of them follow each other for seconds; unset
   /// where that was not measured.
   std::optional<double> replayed_ms;
@@ -22,7 +25,8 @@ struct Light {
   nlohmann::json measured;
 
   [[nodiscard]] double step_ms() const;
-  /// Returns the same with products and attention in a row, where the card does not rest.
+  [[nodiscard]] double burst_step_ms() const;
+  /// Returns step_ms() with products and attention as they were replayed.
   [[nodiscard]] std::optional<double> sustained_ms() const;
 };
 

@@ -10,8 +10,8 @@ namespace sheaf::bench {
 
 /// What is measured, with what, and the head of the table of sides.
 [[nodiscard]] std::string heading(const Results& results);
-/// Lines of the table of sides, compared with what ran before. The light has one for bursts and,
-/// where that was measured, one at the clocks that the card holds for long.
+/// Lines of the table of sides, compared with what ran before. The light has one by long stretches
+/// of each product, one by bursts and, where that was measured, one by whole steps of them.
 [[nodiscard]] std::string light_rows(const Results& results);
 [[nodiscard]] std::string side_row(const Results& results, const Side& side);
 /// The best time of every product and of attention.

@@ -1,14 +1,14 @@
-"""What the products and attention of a step take in a row, for seconds instead of in bursts.
+"""What the products and attention of a step take in a row, for seconds instead of each by itself.
 
-A burst of one product is over before the card is warm and finds its operands in the cache. Training holds the
-card at its power limit, where the very same kernels run at lower clocks.
+A long stretch of one product finds its operands in the cache, where they fit, and the card at the clocks that
+this product leaves it. In a step other products come in between, and the hungriest of them slow the others.
 """
 
-import torch
-from timing import stretch_ms
+from recording import recorded
+from timing import calls_within, head_started_ms, row_ms
 
-WARM_UP_SECONDS = {"cuda": 1.0, "cpu": 0.01}
-MEASURED_SECONDS = {"cuda": 2.0, "cpu": 0.05}
+WARM_UP_MS = {"cuda": 1000.0, "cpu": 10.0}
+MEASURED_MS = {"cuda": 2000.0, "cpu": 50.0}
 
 
 def order_of_step(linears, attention, layers):
@@ -37,31 +37,14 @@ def step_of(parts):
     return step
 
 
-def recorded(step):
-    """Returns a function that repeats on the GPU what `step` does there, in one launch."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    # Workspaces and plans of libraries are made on a first call, and no recording may contain that.
-    with torch.cuda.stream(stream):
-        step()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        step()
-    return graph.replay
-
-
-def calls_within(seconds, call_ms):
-    return int(1e3 * seconds / call_ms) + 1
-
-
 def replay(step, device):
     """Returns the mean milliseconds of a step, and how many seconds of steps that is the mean of."""
     call = recorded(step) if device == "cuda" else step
     call()
-    once = stretch_ms(call, 2, device)
-    # Nobody waits for these: the card has but the few ms of the head start to cool before it is measured.
-    for _ in range(calls_within(WARM_UP_SECONDS[device], once)):
+    once = head_started_ms(call, 2, device)
+    # Nobody waits for these, so the card does not rest before it is measured.
+    for _ in range(calls_within(WARM_UP_MS[device], once)):
         call()
-    calls = calls_within(MEASURED_SECONDS[device], once)
-    mean = stretch_ms(call, calls, device)
+    calls = calls_within(MEASURED_MS[device], once)
+    mean = row_ms(call, calls, device)
     return mean, calls * mean / 1e3

@@ -16,11 +16,17 @@ json rates_of(double step_ms, const Results& results) {
           {"mfu", results.mfu(step_ms)}};
 }
 
+json json_of(const std::map<KernelClass, double>& classes) {
+  json all = json::object();
+  for (const auto& [kind, ms] : classes) all[std::string(name_of(kind))] = ms;
+  return all;
+}
+
 json json_of(const Light& light, const Results& results) {
-  json classes = json::object();
-  for (const auto& [kind, ms] : light.milliseconds) classes[std::string(name_of(kind))] = ms;
   json all = rates_of(light.step_ms(), results);
-  all["classes_ms"] = classes;
+  all["classes_ms"] = json_of(light.milliseconds);
+  all["bursts"] = rates_of(light.burst_step_ms(), results);
+  all["bursts"]["classes_ms"] = json_of(light.burst_milliseconds);
   all["measured"] = light.measured;
   if (const auto ms = light.sustained_ms()) all["sustained"] = rates_of(*ms, results);
   return all;
@@ -38,10 +44,13 @@ json json_of(const Side& side, const Results& results) {
            {"loss", figures.loss},
            {"details", figures.details}};
   if (const auto part = results.part_of_light(figures.step_ms)) all["part_of_light"] = *part;
+  if (const auto part = results.part_of_burst_light(figures.step_ms)) {
+    all["part_of_burst_light"] = *part;
+  }
   if (const auto part = results.part_of_sustained_light(figures.step_ms)) {
     all["part_of_sustained_light"] = *part;
   }
-  for (const char* name : {kEager, kCompile}) {
+  for (const char* name : kPyTorchSides) {
     const Figures* other = results.find(name);
     if (other == nullptr) continue;
     all["speed_beside"][name] = other->step_ms / figures.step_ms;
@@ -87,6 +96,11 @@ double Results::mfu(double step_ms) const {
 std::optional<double> Results::part_of_light(double step_ms) const {
   if (!light || !(step_ms > 0)) return std::nullopt;
   return light->step_ms() / step_ms;
+}
+
+std::optional<double> Results::part_of_burst_light(double step_ms) const {
+  if (!light || !(step_ms > 0)) return std::nullopt;
+  return light->burst_step_ms() / step_ms;
 }
 
 std::optional<double> Results::part_of_sustained_light(double step_ms) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -41,15 +42,20 @@ struct Results {
   [[nodiscard]] double mfu(double step_ms) const;
   /// Return the speed that is reached, as a part of the light's; unset where that is not known.
   [[nodiscard]] std::optional<double> part_of_light(double step_ms) const;
+  [[nodiscard]] std::optional<double> part_of_burst_light(double step_ms) const;
   [[nodiscard]] std::optional<double> part_of_sustained_light(double step_ms) const;
   /// Returns how much longer sheaf's step is than the recorded one was, less than 0 where it is
   /// shorter; 0 where there are not both.
   [[nodiscard]] double not_recorded_ms() const;
 };
 
-inline constexpr const char* kEager = "PyTorch eager";
+inline constexpr const char* kPlain = "PyTorch eager, as it comes";
+inline constexpr const char* kEager = "PyTorch eager, tuned";
 inline constexpr const char* kCompile = "torch.compile";
 inline constexpr const char* kSheaf = "sheaf";
+
+/// What sheaf is compared with, in the order of the table's columns.
+inline constexpr std::array<const char*, 3> kPyTorchSides = {kPlain, kEager, kCompile};
 
 /// Returns everything, for a file.
 [[nodiscard]] nlohmann::json json_of(const Results& results);

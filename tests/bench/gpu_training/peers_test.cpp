@@ -17,7 +17,7 @@ using ::testing::Lt;
 const std::string kSource = SHEAF_SOURCE_DIR;
 const std::string kPython = kSource + "/.deps/venv/bin/python3";
 
-// Two Python programs and a run of sheaf, on a busy machine.
+// Three Python programs and a run of sheaf, on a busy machine.
 constexpr Seconds kDeadline{400};
 
 // torch.compile is left out: it would take a minute and tries nothing more of this benchmark.
@@ -50,8 +50,9 @@ class GpuTrainingPeers : public ::testing::TestWithParam<const char*> {
 TEST_P(GpuTrainingPeers, MeasureLightPyTorchAndSheafOnTheCpu) {
   const auto figures = measure(GetParam());
   EXPECT_GT(figures.at("light").at("step_ms").get<double>(), 0);
+  EXPECT_GT(figures.at("light").at("bursts").at("step_ms").get<double>(), 0);
   EXPECT_GT(figures.at("light").at("sustained").at("step_ms").get<double>(), 0);
-  ASSERT_THAT(figures.at("sides"), ::testing::SizeIs(2));
+  ASSERT_THAT(figures.at("sides"), ::testing::SizeIs(3));
   for (const auto& side : figures.at("sides")) {
     EXPECT_GT(side.at("tokens_per_second").get<double>(), 0);
     EXPECT_GT(side.at("first_step_s").get<double>(), 0);
@@ -59,8 +60,11 @@ TEST_P(GpuTrainingPeers, MeasureLightPyTorchAndSheafOnTheCpu) {
     EXPECT_THAT(side.at("loss").get<double>(), AllOf(Gt(4), Lt(5.8)));
   }
   const auto& sides = figures.at("sides");
-  EXPECT_EQ(sides.at(0).at("details").at("parameters"),
-            sides.at(1).at("details").at("start").at("parameters"));
+  for (const int peer : {0, 1}) {
+    EXPECT_EQ(sides.at(peer).at("details").at("parameters"),
+              sides.at(2).at("details").at("start").at("parameters"));
+  }
+  EXPECT_EQ(sides.at(0).at("details").at("attention"), "default");
 }
 
 INSTANTIATE_TEST_SUITE_P(
