@@ -51,7 +51,7 @@ json ask(const Contest& contest,
       contest.python, contest.scripts + "/" + script, folder / "question.json"};
   command.insert(command.end(), further.begin(), further.end());
   const std::string out = run(command);
-  const json answer = json::parse(study::last_line(out), nullptr, /*allow_exceptions=*/false);
+  json answer = json::parse(study::last_line(out), nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object()) {
     throw Error(fmt::format("{} gave no figures: {}", script, end_of(out)));
   }
