@@ -104,7 +104,7 @@ void finish_work(at::Device device) {
 }
 
 /// Ranks that share a GPU meet for every bucket, and meetings are what costs there: see
-/// docs/one_gpu.md. Under ddp gradients stay whole, so larger buckets take no more memory.
+/// docs/one_gpu.md. Under ddp gradients stay whole, so larger buckets cost larger slots alone.
 layout::BucketOptions buckets_of(const RunOptions& options) {
   if (options.device == comm::DeviceKind::cpu || options.strategy != "ddp") return {};
   return {.cap = Bytes{54 << 20}};

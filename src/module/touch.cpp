@@ -6,6 +6,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -36,7 +37,9 @@ Watches& watches() {
   return *all;
 }
 
-thread_local std::uint64_t num_operators = 0;
+// Counted in the whole process, so that operators of two threads never have the same number.
+std::atomic<std::uint64_t> num_operators{0};
+thread_local std::uint64_t current_operator = 0;
 
 void add_callees(const c10::TensorImpl* tensor, Callees& callees) {
   if (!tensor->has_storage()) return;
@@ -61,7 +64,7 @@ void add_callees(const c10::IValue& input, Callees& callees) {
 /// Reports one operator.
 void call_all(const Callees& callees) {
   if (callees.empty()) return;
-  ++num_operators;
+  current_operator = ++num_operators;
   const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
   for (const Callee& callee : callees) (*callee)();
 }
@@ -121,7 +124,7 @@ void TouchWatch::stop() noexcept {
   if (all.by_storage.empty()) at::removeCallback(all.callback);
 }
 
-std::uint64_t touching_operator() { return num_operators; }
+std::uint64_t touching_operator() { return current_operator; }
 
 void touch(at::TensorList tensors) {
   if (!at::isRecordFunctionEnabled()) return;

@@ -31,8 +31,11 @@ class Gatherer {
   /// what comes after. `operation` names the operator that asks, for a touch: units that the same
   /// operator has touched are not freed.
   void need(std::size_t unit, Direction direction, Waker waker, std::uint64_t operation = 0);
-  /// An operator takes a unit that is there already.
-  void take(std::size_t unit, std::uint64_t operation) { usage_[unit].operation = operation; }
+  /// An operator takes a unit that is there already. One that is held stays in any case, and many
+  /// threads may read it.
+  void take(std::size_t unit, std::uint64_t operation) {
+    if (usage_[unit].held == 0) usage_[unit].operation = operation;
+  }
   /// The unit's own forward or backward is over.
   void leave(std::size_t unit, Direction direction, bool with_gradients);
 

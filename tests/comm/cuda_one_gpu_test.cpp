@@ -24,7 +24,7 @@ using sheaf::testing::require_equal;
 using ::testing::HasSubstr;
 
 // One element, an odd number, more than is added up at once, and several turns of the slots.
-constexpr std::array<std::int64_t, 4> kSizes{1, 4099, 300'007, 9'000'001};
+constexpr std::array<std::int64_t, 4> kSizes{1, 4099, 300'007, 17'000'003};
 
 /// Tells whether this process has used CUDA, without using it: asking LibTorch would.
 bool has_used_cuda() {

@@ -28,7 +28,7 @@ TEST_F(ProductKernels, AllEndings) {
       SCOPED_TRACE(std::string(c10::toString(type)) + " " + std::to_string(m));
       const at::Tensor a = (at::randn({m, k}) * 0.2).to(type), b = at::randn({k, n}).to(type);
       const at::Tensor bias = at::randn({n}).to(type), other = at::randn({m, n}).to(type);
-      // Long sums in fp32, and a quick tanh.
+      // Long sums in fp32.
       const double near = std::max(tolerance(type), 2e-5);
       expect_product({.a = a, .b = b}, near);
       expect_product({.a = a, .b = b.t().contiguous().t(), .bias = bias}, near);
@@ -38,6 +38,18 @@ TEST_F(ProductKernels, AllEndings) {
       expect_product({.a = a, .b = b, .bias = bias, .inner = at::empty_like(other)}, near);
     }
   }
+}
+
+TEST_F(ProductKernels, AllEndingsInTf32) {
+  const at::Tensor a = at::randn({64, 256}) * 0.2, b = at::randn({256, 128});
+  const at::Tensor bias = at::randn({128}), other = at::randn({64, 128});
+  // A tf32 number has more digits than a bf16 one.
+  const double near = tolerance(at::kBFloat16);
+  at::globalContext().setAllowTF32CuBLAS(true);
+  expect_product({.a = a, .b = b, .residual = other, .bias = bias}, near);
+  expect_product({.a = a, .b = b, .result = other.clone(), .adds = true}, near);
+  expect_product({.a = a, .b = b, .bias = bias, .inner = at::empty_like(other)}, near);
+  at::globalContext().setAllowTF32CuBLAS(false);
 }
 
 TEST_F(ProductKernels, LargeOnesAreSearchedAndRightInEveryEnding) {

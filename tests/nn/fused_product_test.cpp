@@ -41,6 +41,11 @@ TEST_F(FusedProductTest, WritesAWideResultOfNarrowFactors) {
   expect_near(result, narrow_a.to(at::kFloat).mm(narrow_b.to(at::kFloat)), 1e-6);
 }
 
+TEST_F(FusedProductTest, TakesABiasOfAnotherType) {
+  const at::Tensor bias = at::randn({4});
+  expect_near(fused_product({.a = a, .b = b, .bias = bias}), a.mm(b) + bias, 1e-12);
+}
+
 TEST_F(FusedProductTest, KeepsWhatGeluIsTakenOf) {
   const at::Tensor inner = at::zeros({5, 4}, at::kDouble), bias = at::randn({4}, at::kDouble);
   const at::Tensor result = fused_product({.a = a, .b = b, .bias = bias, .inner = inner});

@@ -53,18 +53,31 @@ TEST(RealPasses, EvaluateBetweenForwardAndBackward) {
   expect_same_as_alone(trial, 2);
 }
 
-/// Reads the weights of two layers at once, behind the operators' backs.
-struct ReadsTwoLayers final : Stack {
+/// Takes the weights of two layers at once, as a kernel without operators would.
+void take_both(const at::Tensor& first, const at::Tensor& second) {
+  module::touch({first, second});
+  require(first.storage().data() != nullptr, "the first of two weights is gone");
+  require(second.storage().data() != nullptr, "the second of two weights is not there");
+}
+
+struct ReadsTwoLayersFirst final : Stack {
   at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
-    module::touch({second->weight, head->weight});
-    require(second->weight.const_data_ptr() != nullptr, "the first of two weights is gone");
-    require(head->weight.const_data_ptr() != nullptr, "the second of two weights is not there");
+    take_both(second->weight, head->weight);
     return Stack::loss(inputs, targets);
   }
 };
 
-TEST(RealPasses, TouchTwoUnitsAtOnce) {
-  const Trial trial = trial_of<ReadsTwoLayers>();
+/// Once the first pass has shown that backward begins with the head, that is still there then.
+struct ReadsTwoLayersLast final : Stack {
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    const at::Tensor loss = Stack::loss(inputs, targets);
+    if (++passes > 1) take_both(head->weight, second->weight);
+    return loss;
+  }
+  int passes = 0;
+};
+
+void expect_same_with_two_at_once(const Trial& trial) {
   for (const int limit : {1, 2}) {
     for (const auto wake : {sharding::Wake::touch, sharding::Wake::automatic}) {
       on_ranks(Way::shared_threads, 2, [&](const comm::Group& world) {
@@ -74,6 +87,14 @@ TEST(RealPasses, TouchTwoUnitsAtOnce) {
       });
     }
   }
+}
+
+TEST(RealPasses, TouchTwoUnitsAtOnceBeforeTheirBoundaries) {
+  expect_same_with_two_at_once(trial_of<ReadsTwoLayersFirst>());
+}
+
+TEST(RealPasses, TouchTwoUnitsAtOnceOfWhichOneIsThere) {
+  expect_same_with_two_at_once(trial_of<ReadsTwoLayersLast>());
 }
 
 TEST(RealPasses, OnlyEvaluate) {

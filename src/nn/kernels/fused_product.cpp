@@ -23,6 +23,13 @@ at::Tensor plain_product(const FusedProduct& product) {
   return at::mm(product.a.to(wanted), product.b.to(wanted));
 }
 
+/// Says whether all matrices and the bias have one type.
+bool has_one_type(const FusedProduct& product) {
+  const at::ScalarType type = product.a.scalar_type();
+  const auto fits = [type](const at::Tensor& x) { return !x.defined() || x.scalar_type() == type; };
+  return fits(product.result) && fits(product.bias) && fits(product.inner);
+}
+
 /// Puts a product of one type where it belongs, the bias with it.
 void into_place(const FusedProduct& product) {
   at::Tensor target = product.inner.defined() ? product.inner : product.result;
@@ -40,7 +47,7 @@ void by_operators(const FusedProduct& product) {
   at::Tensor result = product.result;
   const bool is_plain =
       !product.residual.defined() && !product.bias.defined() && !product.inner.defined();
-  if (product.a.scalar_type() == result.scalar_type()) {
+  if (has_one_type(product)) {
     if (!product.adds) return into_place(product);
     if (is_plain) return static_cast<void>(result.addmm_(product.a, product.b));
   }

@@ -21,8 +21,8 @@ struct FusedProduct {
   at::Tensor inner = {};
 };
 
-/// Computes the product, on a GPU by the fastest algorithm that cuBLASLt has for the shape; returns
-/// the result. Derivatives are not recorded.
+/// Computes the product, on a GPU by the fastest algorithm that cuBLASLt has for the shape, but in
+/// full fp32 by LibTorch; returns the result. Derivatives are not recorded.
 at::Tensor fused_product(const FusedProduct& product);
 
 }  // namespace sheaf::nn
