@@ -16,9 +16,11 @@
 #include "held.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/fused_product.h"
+#include "kernels/put_scaled.h"
 #include "no_second_derivative.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/gradient_sink.h"
+#include "weight_gradients.h"
 
 namespace sheaf::nn {
 namespace {
@@ -40,13 +42,17 @@ struct Gradients {
   at::Tensor weight;
 };
 
-/// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. On
-/// GPUs a quarter of all rows at most, since logits that are there at once count as memory.
+/// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. Logits
+/// that are there at once count as memory on GPUs: so a quarter of all rows at most, or as many
+/// logits as the weight has elements. Every chunk but the first reads and writes the weight's
+/// gradient once more.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
+  const std::int64_t rows = hidden.size(0), width = hidden.size(1);
   const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   constexpr std::int64_t kFewest = 64;
   const std::int64_t fitting = elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest;
-  const std::int64_t most = hidden.is_cpu() ? fitting : hidden.size(0) / 4 / kFewest * kFewest;
+  const std::int64_t most =
+      hidden.is_cpu() ? fitting : std::max(rows / 4, width) / kFewest * kFewest;
   return std::max(std::min(fitting, most), kFewest);
 }
 
@@ -159,10 +165,11 @@ at::Tensor run_chunks(const Inputs& in, std::int64_t chunk_rows, const Gradients
 /// The factor, 1 / tokens or a loss scale, is never rounded to a narrow type.
 at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& by, at::ScalarType type) {
   if (!gradient.defined()) return {};
-  const at::Tensor wide = gradient.to(wide_type(gradient));
-  const at::Tensor factor = by.to(wide.scalar_type());
   const bool keep = torch::autograd::get_current_graph_task_keep_graph();
-  return (keep ? wide * factor : wide.mul_(factor)).to(type);
+  at::Tensor result =
+      !keep && gradient.scalar_type() == type ? gradient : at::empty_like(gradient, type);
+  put_scaled(gradient, by, result);
+  return result;
 }
 
 /// How a pass is made.
@@ -216,13 +223,17 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     if (!keep) {
       const at::Tensor place = module::settle_gradient(1, early);
       if (place.defined()) {
-        place.mul_(factor.to(place.scalar_type()));
+        put_scaled(place, factor, place);
         return {};
       }
     }
     early.move_out();
     const at::Tensor values = keep ? early.values() : early.take();
-    return scaled(values, factor, context->saved_data["weight_type"].toScalarType());
+    const auto type = context->saved_data["weight_type"].toScalarType();
+    const module::GradientTarget target = open_product_gradient(1, type);
+    if (!target) return scaled(values, factor, type);
+    put_scaled(values, factor, target.memory, /*adds=*/!target.is_new);
+    return {};
   }
 };
 

@@ -17,7 +17,8 @@ std::int64_t chunk_rows(const Pass& pass) {
   constexpr std::int64_t kFewest = 64;
   const std::int64_t elements = on_cpu ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   const std::int64_t fitting = elements / pass.model.vocabulary / kFewest * kFewest;
-  const std::int64_t most = on_cpu ? fitting : pass.rows() / 4 / kFewest * kFewest;
+  const std::int64_t most =
+      on_cpu ? fitting : std::max(pass.rows() / 4, pass.model.width) / kFewest * kFewest;
   return std::min(std::max(std::min(fitting, most), kFewest), pass.rows());
 }
 
@@ -77,10 +78,9 @@ LossSaved loss_forward(const Pass& pass, Held x) {
 
 LossGradients loss_backward(const Pass& pass, LossSaved saved) {
   pass.walk.enter("backward of the loss");
-  if (pass.is_narrow()) {
-    Held wide = pass.temporary(pass.wide_matrix(pass.model.width));
-    saved.of_hidden = pass.temporary(pass.width());
-    wide.reset();
+  if (pass.engine.takes_gradients_directly(pass.exchanged)) {
+    saved.of_weight.reset();
+  } else if (pass.is_narrow()) {
     saved.of_weight = pass.temporary(head_numbers(pass) * pass.element());
   }
   LossGradients out{.tokens = std::move(saved.of_weight)};
@@ -98,7 +98,14 @@ void embed_backward(const Pass& pass, Held gradient, Held of_tokens) {
   pass.walk.enter("backward of the embedding");
   const std::int64_t d = pass.model.width;
   Held whole;
-  if (pass.is_narrow()) whole = pass.temporary(head_numbers(pass) * pass.element());
+  const bool is_placed =
+      pass.setting.device == Device::gpu && pass.engine.takes_gradients_directly(pass.exchanged);
+  if (pass.is_narrow() && !is_placed) {
+    whole = pass.temporary(head_numbers(pass) * pass.element());
+    // Added to the head's part in fp32.
+    const bool is_widened = pass.setting.reduce != pass.setting.compute;
+    if (pass.model.tied_embeddings && is_widened) pass.temporary(4 * head_numbers(pass)).reset();
+  }
   if (pass.model.family == Family::llama) return pass.gradient(llama::kTokens);
   gradient = dropout_backward(pass, std::move(gradient), d);
   const Held summed = pass.temporary(pass.sequence() * d * pass.element());

@@ -248,6 +248,24 @@ TEST(DirectGradientMemory, IsUsedByTheLossItself) {
             static_cast<std::int64_t>(head.table.nbytes()) / 4);
 }
 
+TEST(DirectGradientMemory, GetsTheGradientOfALossRoundedOnce) {
+  Head head;
+  const at::Tensor x = at::randn({8, 64}, at::kBFloat16), start = head.table.detach().clone();
+  const at::Tensor alone = start.to(at::kBFloat16).requires_grad_();
+  const auto loss = [&](const at::Tensor& table) {
+    return nn::linear_cross_entropy(x, table, at::arange(8), {.chunk_rows = 1}) / 3;
+  };
+  loss(alone).backward();
+  const auto state = shard(head,
+                           {.group = comm::init(),
+                            .stage = Stage::ddp,
+                            .precision = {.compute = at::kBFloat16, .reduce = at::kBFloat16}});
+  optim::Sgd optimizer(state.slots(), {.learning_rate = 1});
+  loss(head.table).backward();
+  optimizer.step();
+  EXPECT_TRUE(state.gather_full().at("table").equal(start - alone.grad()));
+}
+
 TEST(DirectGradientMemory, IsNotThereWithoutAnEngine) {
   Tied model;
   WritesSevens::apply(model.bias).sum().backward();
