@@ -22,9 +22,9 @@ at::Tensor product_gradient(std::size_t input, const at::Tensor& a, const at::Te
   return target ? at::Tensor() : result;
 }
 
-at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows) {
+at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows, PendingSums* later) {
   const SumTarget target(input, rows);
-  column_sums(rows, target.place());
+  column_sums(rows, target.place(later));
   return target.gradient();
 }
 

@@ -22,8 +22,10 @@ namespace sheaf::nn {
                                           const at::Tensor& a,
                                           const at::Tensor& b);
 
-/// Takes the sum of a matrix's rows.
-[[nodiscard]] at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows);
+/// Takes the sum of a matrix's rows; `later` may be left to write it.
+[[nodiscard]] at::Tensor sum_gradient(std::size_t input,
+                                      const at::Tensor& rows,
+                                      PendingSums* later = nullptr);
 
 /// A place for sums that are made on the way, for a parameter of `size` elements, or as long as the
 /// rows of `like`, typed and placed as `like` is.
@@ -31,7 +33,9 @@ class SumTarget {
  public:
   SumTarget(std::size_t input, const at::Tensor& like, std::int64_t size);
   SumTarget(std::size_t input, const at::Tensor& like) : SumTarget(input, like, like.size(1)) {}
-  [[nodiscard]] VectorTarget place() const { return {memory_, target_ && !target_.is_new}; }
+  [[nodiscard]] VectorTarget place(PendingSums* later = nullptr) const {
+    return {memory_, target_ && !target_.is_new, later};
+  }
   /// Returns the gradient, or nothing where it is in its place.
   [[nodiscard]] at::Tensor gradient() const { return target_ ? at::Tensor() : memory_; }
 

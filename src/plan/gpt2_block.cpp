@@ -77,10 +77,8 @@ class Gpt2Block final : public Block {
     Held again = pass.temporary(pass.matrix(h));
     weight_gradient(pass, weight(Place::mlp_proj, h, d));
     again.reset();
-    again = pass.temporary(pass.width());
-    weight_gradient(pass, weight(Place::c_fc, d, h));
-    again.reset();
-    Held result = fused_norm_backward(pass, {first_ + Place::ln_2, /*bias=*/true});
+    Held result = fused_norm_backward(
+        pass, {first_ + Place::ln_2, /*bias=*/true}, {weight(Place::c_fc, d, h)});
     inner_.reset();
     return result;
   }
@@ -119,10 +117,8 @@ class Gpt2Block final : public Block {
       parts = {};
     }
     if (makes_norms_again(pass)) {
-      Held again = pass.temporary(pass.width());
-      weight_gradient(pass, weight(Place::c_attn, d, 3 * d));
-      again.reset();
-      return fused_norm_backward(pass, {first_ + Place::ln_1, /*bias=*/true});
+      return fused_norm_backward(
+          pass, {first_ + Place::ln_1, /*bias=*/true}, {weight(Place::c_attn, d, 3 * d)});
     }
     Held result = linear_backward(pass, std::move(of_qkv), weight(Place::c_attn, d, 3 * d));
     input1_.reset();

@@ -89,11 +89,13 @@ Held fused_norm_forward(const Pass& pass, Held& statistics, std::int64_t numbers
   return result;
 }
 
-Held fused_norm_backward(const Pass& pass, const Norm& norm) {
+Held fused_norm_backward(const Pass& pass, const Norm& norm, const std::vector<Weight>& weights) {
   const Held of_normal = pass.temporary(pass.width());
+  const Held again = pass.temporary(pass.width());
   Held result = pass.temporary(pass.width());
   pass.gradient(norm.place);
   if (norm.bias) pass.gradient(norm.place + 1);
+  for (const Weight& weight : weights) weight_gradient(pass, weight);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "plan/pass.h"
 
@@ -34,11 +35,13 @@ struct Norm {
 };
 
 /// A norm in one piece with what is behind it, in forward and in backward, where the gradient of
-/// the path around it is added.
+/// the path around it is added and the norm made again, for the gradients of weights.
 [[nodiscard]] Held fused_norm_forward(const Pass& pass,
                                       Held& statistics,
                                       std::int64_t numbers_per_row);
-[[nodiscard]] Held fused_norm_backward(const Pass& pass, const Norm& norm);
+[[nodiscard]] Held fused_norm_backward(const Pass& pass,
+                                       const Norm& norm,
+                                       const std::vector<Weight>& weights);
 
 /// nn::dropout, in forward and in backward (there `made` takes what is temporary).
 [[nodiscard]] Held dropout_forward(const Pass& pass, Held x, std::int64_t columns);

@@ -94,11 +94,8 @@ class LlamaBlock final : public Block {
     product_ = pass.temporary(pass.matrix(h));
     weight_gradient(pass, weight(Place::down, h, d));
     product_.reset();
-    Held again = pass.temporary(pass.width());
-    weight_gradient(pass, weight(Place::gate, d, h));
-    weight_gradient(pass, weight(Place::up, d, h));
-    again.reset();
-    Held result = fused_norm_backward(pass, {first_ + Place::output_norm});
+    Held result = fused_norm_backward(
+        pass, {first_ + Place::output_norm}, {weight(Place::gate, d, h), weight(Place::up, d, h)});
     gate_.reset();
     up_.reset();
     return result;
@@ -170,12 +167,10 @@ class LlamaBlock final : public Block {
       side_by_side = pass.temporary(pass.queries() + 2 * pass.keys());
       parts = {};
     }
-    Held again = pass.temporary(pass.width());
-    weight_gradient(pass, weight(Place::q, d, queries));
-    weight_gradient(pass, weight(Place::k, d, keys));
-    weight_gradient(pass, weight(Place::v, d, keys));
-    again.reset();
-    return fused_norm_backward(pass, {first_ + Place::input_norm});
+    return fused_norm_backward(
+        pass,
+        {first_ + Place::input_norm},
+        {weight(Place::q, d, queries), weight(Place::k, d, keys), weight(Place::v, d, keys)});
   }
 
   std::size_t first_;

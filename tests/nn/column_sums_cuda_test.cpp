@@ -1,5 +1,6 @@
 #include "kernels_on_cuda.h"
 #include "nn/kernels/column_sums.h"
+#include "nn/kernels/pending_sums.h"
 
 namespace sheaf::nn {
 namespace {
@@ -44,6 +45,24 @@ TEST_F(ColumnSumKernelsOnCuda, TakeViewsAtAnyAddressAndWithGaps) {
 
 TEST_F(ColumnSumKernelsOnCuda, AreZeroOfNoRows) {
   expect_same(at::empty({0, 16}, at::kCUDA), at::empty({0, 16}));
+}
+
+// More of them than one launch takes, of several types and widths.
+TEST_F(ColumnSumKernelsOnCuda, CanBeLeftForLater) {
+  PendingSums pending;
+  std::vector<at::Tensor> now, later;
+  for (const std::int64_t width : {1, 33, 1280, 64}) {
+    for (const auto type : types()) {
+      const at::Tensor rows = at::randn({500, width}, at::kCUDA).to(type);
+      const bool adds = width != 33;
+      now.push_back(sums(rows, type, adds));
+      later.push_back(at::full({width}, 3, rows.options()));
+      column_sums(rows, {later.back(), adds, &pending});
+    }
+  }
+  EXPECT_TRUE(later.back().equal(at::full_like(later.back(), 3)));
+  pending.finish();
+  for (std::size_t i = 0; i < now.size(); ++i) EXPECT_TRUE(later[i].equal(now[i])) << i;
 }
 
 TEST_F(ColumnSumKernelsOnCuda, GiveTheSameBitsEveryTime) {

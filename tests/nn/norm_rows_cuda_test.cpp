@@ -9,6 +9,8 @@ namespace {
 struct NormResults {
   at::Tensor value;
   at::Tensor again;
+  /// What the gradients' kernel writes besides them.
+  at::Tensor on_the_way;
   NormStatistics statistics;
   NormGradients gradients;
   at::Tensor of_weight;
@@ -54,6 +56,10 @@ class NormKernelsOnCuda : public OnCuda {
     result.of_weight = at::ones_like(in.weight);
     result.of_bias = in.bias.defined() ? at::ones_like(in.bias, at::kFloat) : at::Tensor();
     (void)norm_rows_back(back, {result.of_weight, /*adds=*/true}, {result.of_bias});
+    NormBackward with_again = back;
+    with_again.bias = in.bias;
+    with_again.again = result.on_the_way = at::empty_like(in.x);
+    EXPECT_TRUE(norm_rows_gradients(with_again, in.bias.defined()).x.equal(result.gradients.x));
     return result;
   }
 
@@ -62,6 +68,7 @@ class NormKernelsOnCuda : public OnCuda {
     constexpr double kWide = 2e-5;
     expect_close(gpu.value, cpu.value, narrow);
     EXPECT_TRUE(gpu.again.equal(gpu.value));
+    EXPECT_TRUE(gpu.on_the_way.equal(gpu.value));
     expect_close(gpu.statistics.mean, cpu.statistics.mean, kWide);
     expect_close(gpu.statistics.inverse, cpu.statistics.inverse, kWide);
     expect_close(gpu.gradients.x, cpu.gradients.x, narrow);

@@ -150,6 +150,25 @@ TEST(NormRowsBack, AddToWhatIsThere) {
   EXPECT_TRUE(of_bias.equal(expected.bias.to(at::kDouble)));
 }
 
+TEST(NormRowsBack, FillAgainWithWhatTheNormReturned) {
+  at::manual_seed(5);
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    for (const bool with_bias : {false, true}) {
+      const at::Tensor x = at::randn({150, 33}).to(type), weight = at::randn({33}).to(type);
+      const at::Tensor bias = with_bias ? at::randn({33}).to(type) : at::Tensor();
+      NormStatistics statistics;
+      const at::Tensor expected = norm_rows(x, weight, bias, {}, statistics);
+      const NormBackward plain{x, x, weight, statistics};
+      NormBackward filling = plain;
+      filling.again = at::empty_like(x);
+      filling.bias = bias;
+      const NormGradients gradients = norm_rows_gradients(filling, with_bias);
+      EXPECT_TRUE(filling.again.equal(expected)) << c10::toString(type);
+      EXPECT_TRUE(gradients.x.equal(norm_rows_gradients(plain, with_bias).x));
+    }
+  }
+}
+
 TEST(NormRowsOfNothing, HaveZeroGradients) {
   NormStatistics statistics;
   const at::Tensor x = at::randn({0, 8}), weight = at::randn({8});

@@ -2,11 +2,13 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
 #include "nn/held.h"
 #include "nn/kernels/fused_product.h"
 #include "nn/kernels/join_columns.h"
+#include "nn/kernels/pending_sums.h"
 #include "nn/kernels/rotary_rows.h"
 #include "nn/no_second_derivative.h"
 #include "nn/rows.h"
@@ -145,16 +147,17 @@ at::Tensor side_by_side(const std::vector<at::Tensor>& parts, const Setting& set
 at::Tensor side_by_side_with_bias(const std::vector<at::Tensor>& parts,
                                   const Setting& setting,
                                   std::size_t bias,
-                                  variable_list& results) {
+                                  variable_list& results,
+                                  PendingSums& later) {
   if (setting.options.rotary || whole_of(parts, setting.size()).defined()) {
     at::Tensor result = side_by_side(parts, setting);
-    results[bias] = sum_gradient(bias, result);
+    results[bias] = sum_gradient(bias, result, &later);
     return result;
   }
   std::vector<at::Tensor> rows;
   for (const at::Tensor& part : parts) rows.push_back(as_rows(part));
   const SumTarget sums(bias, rows.front(), setting.size());
-  at::Tensor result = join_columns(rows, sums.place());
+  at::Tensor result = join_columns(rows, sums.place(&later));
   results[bias] = sums.gradient();
   return result;
 }
@@ -195,23 +198,27 @@ struct AttentionInputsFunction : torch::autograd::Function<AttentionInputsFuncti
     variable_list result(2 + setting.num_parameters());
     const std::size_t first = 1 + setting.first_weight();
     const std::vector<at::Tensor> parts = parts_of(gradients, setting, saved[0]);
-    const at::Tensor of_result = setting.bias
-                                     ? side_by_side_with_bias(parts, setting, first + 1, result)
-                                     : side_by_side(parts, setting);
-    {
-      const at::Tensor again = norm_rows_again(x, all.norm_weight, all.norm_bias, statistics);
-      if (setting.num_weights == 1) {
-        result[first] = weight_gradient(first, again, of_result, layout);
-      } else {
-        const auto each = weight_gradients(first, again, of_result, setting.sizes());
-        std::copy(each.begin(), each.end(), result.begin() + static_cast<std::ptrdiff_t>(first));
-      }
-    }
-    const at::Tensor of_residual = gradients[3].defined() ? as_rows(gradients[3]) : at::Tensor();
+    PendingSums sums;
+    const at::Tensor of_result =
+        setting.bias ? side_by_side_with_bias(parts, setting, first + 1, result, sums)
+                     : side_by_side(parts, setting);
     const NormBackward of_norm{
-        project_back(of_result, all.weights, layout), x, all.norm_weight, statistics, of_residual};
+        .of_result = project_back(of_result, all.weights, layout),
+        .x = x,
+        .weight = all.norm_weight,
+        .statistics = statistics,
+        .residual = gradients[3].defined() ? as_rows(gradients[3]) : at::Tensor(),
+        .again = at::empty_like(x),
+        .bias = all.norm_bias};
     const auto norm_bias = setting.norm_bias ? std::optional<std::size_t>(2) : std::nullopt;
-    result[0] = norm_gradients(of_norm, 1, norm_bias, result).view(saved[0].sizes());
+    result[0] = norm_gradients(of_norm, 1, norm_bias, result, sums).view(saved[0].sizes());
+    sums.finish();
+    if (setting.num_weights == 1) {
+      result[first] = weight_gradient(first, of_norm.again, of_result, layout);
+    } else {
+      const auto each = weight_gradients(first, of_norm.again, of_result, setting.sizes());
+      std::copy(each.begin(), each.end(), result.begin() + static_cast<std::ptrdiff_t>(first));
+    }
     return result;
   }
 };

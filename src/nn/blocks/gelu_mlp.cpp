@@ -1,10 +1,12 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include "nn/held.h"
 #include "nn/kernels/fused_product.h"
 #include "nn/kernels/gelu_rows.h"
+#include "nn/kernels/pending_sums.h"
 #include "nn/no_second_derivative.h"
 #include "nn/rows.h"
 #include "nn/weight_gradients.h"
@@ -63,23 +65,30 @@ struct GeluMlp : torch::autograd::Function<GeluMlp> {
     const at::Tensor gradient = as_rows(gradients[0]);
     const NormStatistics statistics{saved[6], saved[7]};
     variable_list result(kCount + 1);
+    PendingSums sums;
     at::Tensor of_inner = fused_product({.a = gradient, .b = in_to_out(saved[4], layout).t()});
     const SumTarget in_bias(kInBias, inner);
-    at::Tensor active = gelu_rows_back(inner, of_inner, in_bias.place());
+    at::Tensor active = gelu_rows_back(inner, of_inner, in_bias.place(&sums));
     result[kInBias] = in_bias.gradient();
     if (context->needs_input_grad(kOut)) {
       result[kOut] = weight_gradient(kOut, active, gradient, layout);
     }
     active.reset();
-    if (context->needs_input_grad(kOutBias)) result[kOutBias] = sum_gradient(kOutBias, gradient);
-    if (context->needs_input_grad(kIn)) {
-      const at::Tensor again = norm_rows_again(x, norm_weight, norm_bias, statistics);
-      result[kIn] = weight_gradient(kIn, again, of_inner, layout);
-    }
-    const at::Tensor of_normal =
-        fused_product({.a = of_inner, .b = in_to_out(saved[3], layout).t()});
-    const NormBackward of_norm{of_normal, x, norm_weight, statistics, /*residual=*/gradient};
-    result[kX] = norm_gradients(of_norm, kNormWeight, kNormBias, result).view(saved[0].sizes());
+    if (context->needs_input_grad(kOutBias))
+      result[kOutBias] = sum_gradient(kOutBias, gradient, &sums);
+    const bool with_in = context->needs_input_grad(kIn);
+    const NormBackward of_norm{
+        .of_result = fused_product({.a = of_inner, .b = in_to_out(saved[3], layout).t()}),
+        .x = x,
+        .weight = norm_weight,
+        .statistics = statistics,
+        .residual = gradient,
+        .again = with_in ? at::empty_like(x) : at::Tensor(),
+        .bias = norm_bias};
+    result[kX] =
+        norm_gradients(of_norm, kNormWeight, kNormBias, result, sums).view(saved[0].sizes());
+    sums.finish();
+    if (with_in) result[kIn] = weight_gradient(kIn, of_norm.again, of_inner, layout);
     return result;
   }
 };

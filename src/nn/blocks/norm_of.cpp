@@ -20,12 +20,13 @@ void check_norm(std::string_view layer, const at::Tensor& x, const NormParameter
 at::Tensor norm_gradients(const NormBackward& in,
                           std::size_t weight,
                           std::optional<std::size_t> bias,
-                          torch::autograd::variable_list& results) {
+                          torch::autograd::variable_list& results,
+                          PendingSums& later) {
   const SumTarget of_weight(weight, in.x);
   std::optional<SumTarget> of_bias;
   if (bias) of_bias.emplace(*bias, in.x);
-  at::Tensor of_x =
-      norm_rows_back(in, of_weight.place(), of_bias ? of_bias->place() : VectorTarget{});
+  at::Tensor of_x = norm_rows_back(
+      in, of_weight.place(&later), of_bias ? of_bias->place(&later) : VectorTarget{});
   results[weight] = of_weight.gradient();
   if (bias) results[*bias] = of_bias->gradient();
   return of_x;

@@ -1,9 +1,11 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include "nn/held.h"
 #include "nn/kernels/fused_product.h"
+#include "nn/kernels/pending_sums.h"
 #include "nn/kernels/swiglu.h"
 #include "nn/no_second_derivative.h"
 #include "nn/rows.h"
@@ -81,15 +83,18 @@ struct SwigluMlp : torch::autograd::Function<SwigluMlp> {
     result[kDown] = weight_gradient(kDown, of_both.again, gradient, WeightLayout::out_in);
     of_both.again.reset();
     const at::Tensor side_by_side = joined_columns(of_both.gate, of_both.up);
-    {
-      const at::Tensor again = norm_rows_again(x, norm_weight, {}, statistics);
-      const auto of_weights = weight_gradients(kGate, again, side_by_side, {hidden, hidden});
-      result[kGate] = of_weights[0];
-      result[kUp] = of_weights[1];
-    }
-    const NormBackward of_norm{
-        back_through(side_by_side, gate, up), x, norm_weight, statistics, /*residual=*/gradient};
-    result[kX] = norm_gradients(of_norm, kNormWeight, {}, result).view(saved[0].sizes());
+    const NormBackward of_norm{.of_result = back_through(side_by_side, gate, up),
+                               .x = x,
+                               .weight = norm_weight,
+                               .statistics = statistics,
+                               .residual = gradient,
+                               .again = at::empty_like(x)};
+    PendingSums sums;
+    result[kX] = norm_gradients(of_norm, kNormWeight, {}, result, sums).view(saved[0].sizes());
+    sums.finish();
+    const auto of_weights = weight_gradients(kGate, of_norm.again, side_by_side, {hidden, hidden});
+    result[kGate] = of_weights[0];
+    result[kUp] = of_weights[1];
     return result;
   }
 };

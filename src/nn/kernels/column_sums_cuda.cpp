@@ -7,9 +7,12 @@
 namespace sheaf::nn {
 
 int num_column_parts(const ColumnRows& all, int num_multiprocessors) {
-  constexpr std::int64_t kBlocksPerMultiprocessor = 8, kFewestRows = 32;
-  const std::int64_t wanted = num_multiprocessors * kBlocksPerMultiprocessor / all.num_blocks();
+  // As many as run at once.
+  constexpr std::int64_t kBlocksPerMultiprocessor = 4, kRounds = 2, kFewestRows = 32;
+  const std::int64_t at_once = num_multiprocessors * kBlocksPerMultiprocessor / all.num_blocks();
   const std::int64_t most = (all.num_rows + kFewestRows - 1) / kFewestRows;
+  // A second round that is not full would take as long as one that is.
+  const std::int64_t wanted = most < at_once * kRounds ? at_once : at_once * kRounds;
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "element_type.h"
 
@@ -42,17 +43,12 @@ struct PartsSum {
   ElementType type = ElementType::fp32;
   void* target = nullptr;
   bool adds = false;
-  /// Gets the totals of `width` more columns, which lie behind the others; null: there are none.
-  void* second = nullptr;
-
-  [[nodiscard]] constexpr std::int64_t num_columns() const {
-    return second == nullptr ? width : 2 * width;
-  }
 };
 
 /// Both start kernels in `stream`, a cudaStream_t of the current device, and throw Error if they
 /// cannot.
 void launch_column_parts(const ColumnRows& all, void* stream);
-void launch_sum_of_parts(const PartsSum& all, void* stream);
+/// Takes as many sums at a time as fit.
+void launch_sums_of_parts(std::span<const PartsSum> all, void* stream);
 
 }  // namespace sheaf::nn

@@ -24,7 +24,7 @@ __device__ inline Gelu gelu_at(float x) {
   return {x * half, half + 0.5F * x * (1.0F - t * t) * kRoot * (1.0F + 3.0F * kCubic * square)};
 }
 
-/// Half of the blocks that num_column_parts() has in mind for a multiprocessor: two full rounds.
+/// As many as num_column_parts() has in mind for a multiprocessor.
 constexpr int kBlocksAtOnce = 4;
 
 template <class T, int kWidth>

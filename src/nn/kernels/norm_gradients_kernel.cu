@@ -85,6 +85,22 @@ __device__ Floats gradient_of(const RowChunk<T>& row, const Floats& weight, floa
   return result;
 }
 
+/// Writes a row's chunk of the norm, as its own kernel does.
+template <class T>
+__device__ void write_again(const NormGradientRows& all,
+                            const RowChunk<T>& row,
+                            const Floats& weight,
+                            std::int64_t at,
+                            std::int64_t column) {
+  const Floats x = widened(row.x), bias = chunk_or_zeros<T>(all.bias, column, true);
+  Floats result;
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    result.at[i] = norm_of(x.at[i], {row.mean, row.inverse}, weight.at[i], bias.at[i]);
+  }
+  store_chunk(static_cast<T*>(all.again) + at, result);
+}
+
 template <class T, int kRows, int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads) gradient_kernel(NormGradientRows all) {
   using Sums = BlockSums<2 * kRows, kMostThreads>;
@@ -109,8 +125,9 @@ __global__ void __launch_bounds__(kMostThreads) gradient_kernel(NormGradientRows
     for (int r = 0; r < kRows; ++r) {
       if (!has_columns || first + r >= all.num_rows) continue;
       const float2 means{along[2 * r] * per_mean, along[2 * r + 1] * per_element};
-      store_chunk(static_cast<T*>(all.of_x) + (first + r) * all.width + column,
-                  gradient_of(rows[r], weight, means));
+      const std::int64_t at = (first + r) * all.width + column;
+      store_chunk(static_cast<T*>(all.of_x) + at, gradient_of(rows[r], weight, means));
+      if (all.again != nullptr) write_again(all, rows[r], weight, at, column);
     }
   }
   if (!has_columns) return;
@@ -157,6 +174,10 @@ __global__ void __launch_bounds__(kAnyThreads) gradient_any_kernel(NormGradientR
       const float inner = weighted - of_mean - n * along[1] * per_element;
       const float added = all.residual != nullptr ? widened(residual[begin + i]) : 0.0F;
       static_cast<T*>(all.of_x)[begin + i] = narrowed(inner * inverse + added, As<T>{});
+      if (all.again == nullptr) continue;
+      const float bias = all.bias != nullptr ? widened(static_cast<const T*>(all.bias)[i]) : 0.0F;
+      static_cast<T*>(all.again)[begin + i] =
+          narrowed(norm_of(widened(x[i]), {mean, inverse}, widened(weight[i]), bias), As<T>{});
     }
   }
 }

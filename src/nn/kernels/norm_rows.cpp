@@ -39,6 +39,9 @@ NormStatistics statistics_of(const at::Tensor& x, const NormOptions& options) {
 }
 
 NormGradients gradients_by_operators(const NormBackward& in, bool with_bias) {
+  if (in.again.defined()) {
+    in.again.copy_(norm_rows_again(in.x, in.weight, in.bias, in.statistics));
+  }
   const at::Tensor inverse = in.statistics.inverse.unsqueeze(1);
   const at::Tensor normal = centred(in.x, in.statistics) * inverse;
   const at::Tensor gradient = widened(in.of_result);
@@ -66,6 +69,20 @@ float* memory_of(const at::Tensor& x) {
   return x.defined() ? x.mutable_data_ptr<float>() : nullptr;
 }
 
+/// The statistics are known already where there is no epsilon.
+NormElements elements_of(const at::Tensor& x,
+                         const at::Tensor& result,
+                         const NormStatistics& statistics,
+                         std::optional<double> epsilon) {
+  return {.x = values_of(x),
+          .y = memory_of(result),
+          .width = x.size(1),
+          .mean = memory_of(statistics.mean),
+          .inverse = memory_of(statistics.inverse),
+          .epsilon = static_cast<float>(epsilon.value_or(0)),
+          .is_known = !epsilon};
+}
+
 at::Tensor by_kernel(const at::Tensor& x,
                      const at::Tensor& weight,
                      const at::Tensor& bias,
@@ -73,15 +90,9 @@ at::Tensor by_kernel(const at::Tensor& x,
                      std::optional<double> epsilon) {
   at::Tensor result = at::empty_like(x);
   const auto [factors, added] = awake(weight, bias);
-  const NormElements all{.x = values_of(x),
-                         .y = memory_of(result),
-                         .width = x.size(1),
-                         .weight = values_of(factors),
-                         .bias = values_of(added),
-                         .mean = memory_of(statistics.mean),
-                         .inverse = memory_of(statistics.inverse),
-                         .epsilon = static_cast<float>(epsilon.value_or(0)),
-                         .is_known = !epsilon};
+  NormElements all = elements_of(x, result, statistics, epsilon);
+  all.weight = values_of(factors);
+  all.bias = values_of(added);
   in_parallel({x.size(0), kRowsOfAPart}, [&](Part rows) { best_kernels().norm(all, rows); });
   return result;
 }
@@ -93,7 +104,10 @@ NormGradients gradients_by_kernel(const NormBackward& in, bool with_bias) {
   const at::Tensor of_bias =
       with_bias ? at::zeros({blocks.count(), width}, in.x.options()) : at::Tensor();
   const at::Tensor of_x = at::empty_like(in.x);
-  const auto [factors] = awake(in.weight);
+  const auto [factors, added] = awake(in.weight, in.bias);
+  NormElements again = elements_of(in.x, in.again, in.statistics, std::nullopt);
+  again.weight = values_of(factors);
+  again.bias = values_of(added);
   const NormGradientElements all{.of_result = values_of(in.of_result),
                                  .x = values_of(in.x),
                                  .width = width,
@@ -109,13 +123,16 @@ NormGradients gradients_by_kernel(const NormBackward& in, bool with_bias) {
     part.of_weight += block * width;
     if (part.of_bias != nullptr) part.of_bias += block * width;
     best_kernels().norm_gradients(part, rows);
+    // The block's rows are in the cache still.
+    if (again.y != nullptr) best_kernels().norm(again, rows);
   });
   return {of_x, of_weight.sum(0), with_bias ? of_bias.sum(0) : at::Tensor()};
 }
 
 NormGradients gradients_beside_cuda(const NormBackward& in, bool with_bias) {
   const bool is_plain_too = is_plain_fp32(in.of_result) && in.of_result.is_contiguous();
-  if (is_plain(in.x, in.weight, in.residual) && is_plain_too) {
+  if (is_plain(in.x, in.weight, in.residual) && is_plain(in.x, in.weight, in.bias) &&
+      is_plain_too) {
     return gradients_by_kernel(in, with_bias);
   }
   return gradients_by_operators(in, with_bias);

@@ -9,8 +9,8 @@
 // are not too wide have a warp each, which needs no barrier. A thread of the kernels for wide rows,
 // and of those for gradients, has one chunk of columns for good, so it reads the weight once and
 // keeps its columns' sums in registers; a block takes kRows rows at a time, all loaded before the
-// first is used. Rows of other widths, or not at multiples of 16 bytes, go one at a time and element
-// by element.
+// first is used. Rows of other widths, or not at multiples of 16 bytes, go one at a time and
+// element by element.
 
 namespace sheaf::nn {
 
@@ -24,6 +24,16 @@ inline std::int64_t threads_for(std::int64_t width) {
 /// twice and must be the same.
 __device__ inline float normal(float x, float mean, float inverse) {
   return __fmul_rn(__fsub_rn(x, mean), inverse);
+}
+
+struct RowStatistics {
+  float mean;
+  float inverse;
+};
+
+/// The norm of an element, for the same reason.
+__device__ inline float norm_of(float x, RowStatistics of_row, float weight, float bias) {
+  return __fmaf_rn(normal(x, of_row.mean, of_row.inverse), weight, bias);
 }
 
 template <class T>

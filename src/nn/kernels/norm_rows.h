@@ -46,6 +46,11 @@ struct NormBackward {
   NormStatistics statistics;
   /// If defined, added to the gradient of x before it is rounded: that of a path around the norm.
   at::Tensor residual = {};
+  /// If defined, memory like x's that gets what norm_rows returned, bit for bit: a pass over x less
+  /// than norm_rows_again.
+  at::Tensor again = {};
+  /// The norm's, if it has one; `again` alone needs it.
+  at::Tensor bias = {};
 };
 
 /// Puts the gradients of weight and bias into their places, rounded once; the bias's is left out

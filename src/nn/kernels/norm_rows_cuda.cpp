@@ -51,29 +51,10 @@ at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statis
   return result;
 }
 
-/// In one go where both are alike, as a layer's are.
-void sum_parts(const NormGradientRows& all,
-               const VectorTarget& of_weight,
-               const VectorTarget& of_bias,
-               void* stream) {
-  const auto total = [&](const VectorTarget& target, std::int64_t first) {
-    return PartsSum{.parts = all.parts + first,
-                    .num_parts = all.num_parts,
-                    .stride = all.part_size(),
-                    .width = all.width,
-                    .type = element_type(target.memory.scalar_type()).value(),
-                    .target = target.memory.mutable_data_ptr(),
-                    .adds = target.adds};
-  };
-  PartsSum weights = total(of_weight, 0);
-  if (!all.with_bias) return launch_sum_of_parts(weights, stream);
-  const PartsSum biases = total(of_bias, all.width);
-  if (weights.type != biases.type || weights.adds != biases.adds) {
-    launch_sum_of_parts(weights, stream);
-    return launch_sum_of_parts(biases, stream);
-  }
-  weights.second = biases.target;
-  launch_sum_of_parts(weights, stream);
+/// Returns the target with someone to be left to.
+VectorTarget later(VectorTarget target, PendingSums& pending) {
+  if (target.later == nullptr) target.later = &pending;
+  return target;
 }
 
 }  // namespace
@@ -102,14 +83,14 @@ at::Tensor norm_rows_again_on_cuda(const at::Tensor& x,
 at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
                                   const VectorTarget& of_weight,
                                   const VectorTarget& of_bias) {
-  if (!has_kernel(in.x, in.weight, in.residual) ||
+  if (!has_kernel(in.x, in.weight, in.residual) || !has_kernel(in.x, in.weight, in.bias) ||
       in.of_result.scalar_type() != in.x.scalar_type() || !can_take_sums(of_weight) ||
       (of_bias.memory.defined() && !can_take_sums(of_bias))) {
     return {};
   }
   const Launch launch(in.x);
   const at::Tensor from = dense(in.of_result), rows = dense(in.x), added = dense(in.residual);
-  const auto [factors] = awake(in.weight);
+  const auto [factors, bias] = awake(in.weight, in.bias);
   at::Tensor of_x = at::empty_like(rows);
   const std::int64_t width = rows.size(1);
   NormGradientRows all{.type = element_type(rows.scalar_type()).value(),
@@ -121,7 +102,9 @@ at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
                                                data_of(rows),
                                                data_of(factors),
                                                data_of(added),
-                                               data_of(of_x)),
+                                               data_of(of_x),
+                                               data_of(in.again),
+                                               data_of(bias)),
                        .of_result = data_of(from),
                        .x = data_of(rows),
                        .weight = data_of(factors),
@@ -129,13 +112,21 @@ at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
                        .inverse = memory_of(in.statistics.inverse),
                        .residual = data_of(added),
                        .of_x = of_x.mutable_data_ptr(),
+                       .again = in.again.defined() ? in.again.mutable_data_ptr() : nullptr,
+                       .bias = data_of(bias),
                        .with_bias = of_bias.memory.defined()};
   all.num_parts = num_norm_parts(all, launch.num_multiprocessors());
   const at::Tensor parts =
       at::empty({all.num_parts, all.part_size()}, rows.options().dtype(at::kFloat));
   all.parts = parts.mutable_data_ptr<float>();
   launch_norm_gradients(all, launch.stream());
-  sum_parts(all, of_weight, of_bias, launch.stream());
+  PartsSum sum{
+      .parts = all.parts, .num_parts = all.num_parts, .stride = all.part_size(), .width = width};
+  PendingSums both;
+  put_totals(sum, parts, later(of_weight, both), launch);
+  sum.parts += width;
+  if (all.with_bias) put_totals(sum, parts, later(of_bias, both), launch);
+  both.finish();
   return of_x;
 }
 

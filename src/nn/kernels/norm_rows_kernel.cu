@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kWarp* kWarpsPerBlock) norm_of_warp_kernel(Nor
     Floats y;
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
-      y.at[i] = __fmaf_rn(normal(values.at[i], mean, inverse), weight.at[i], bias.at[i]);
+      y.at[i] = norm_of(values.at[i], {mean, inverse}, weight.at[i], bias.at[i]);
     }
     store_chunk(result + x.column(c), y);
   }
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormRows all) {
       Floats y;
 #pragma unroll
       for (int i = 0; i < kChunk; ++i) {
-        y.at[i] = __fmaf_rn(normal(x[r].at[i], mean[r], inverse[r]), weight.at[i], bias.at[i]);
+        y.at[i] = norm_of(x[r].at[i], {mean[r], inverse[r]}, weight.at[i], bias.at[i]);
       }
       store_chunk(static_cast<T*>(all.result) + (first + r) * all.width + column, y);
     }
@@ -195,9 +195,8 @@ __global__ void __launch_bounds__(kAnyThreads) norm_any_kernel(NormRows all) {
     }
     for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) {
       const float added = bias != nullptr ? widened(bias[i]) : 0.0F;
-      result[i] =
-          narrowed(__fmaf_rn(normal(widened(x[i]), mean[0], inverse[0]), widened(weight[i]), added),
-                   As<T>{});
+      result[i] = narrowed(norm_of(widened(x[i]), {mean[0], inverse[0]}, widened(weight[i]), added),
+                           As<T>{});
     }
   }
 }
@@ -209,10 +208,8 @@ void launch_warps(const NormRows& all, cudaStream_t queue) {
     if (all.width > static_cast<std::int64_t>(kChunks) * kWarp * kChunk) {
       return launch_warps<T, kStatistics, kChunks + 1>(all, queue);
     }
-    const auto blocks =
-        static_cast<unsigned>((all.num_rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
-    norm_of_warp_kernel<T, kStatistics, kChunks>
-        <<<blocks, kWarp * kWarpsPerBlock, 0, queue>>>(all);
+    const auto blocks = static_cast<unsigned>((all.num_rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    norm_of_warp_kernel<T, kStatistics, kChunks><<<blocks, kWarp * kWarpsPerBlock, 0, queue>>>(all);
   }
 }
 

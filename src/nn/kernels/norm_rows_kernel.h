@@ -40,6 +40,11 @@ struct NormGradientRows {
   /// Null: adds nothing.
   const void* residual = nullptr;
   void* of_x = nullptr;
+  /// Gets the norm once more; null: it is not wanted.
+  void* again = nullptr;
+  /// The norm's, for `again`; null: adds nothing.
+  const void* bias = nullptr;
+  /// Whether the bias's gradient is wanted.
   bool with_bias = false;
   int num_parts = 1;
   /// [num_parts, width], or [num_parts, 2 width] with the bias's behind the weight's.
