@@ -47,7 +47,8 @@ TEST(KernelClasses, KnowsSheafsKernelsOfLayers) {
   }
   for (const char* name : {"gelu_rows_back_kernel<__nv_bfloat16, 8>(sheaf::nn::GeluRows)",
                            "join_columns_kernel<__nv_bfloat16, 8>(sheaf::nn::JoinedColumns)",
-                           "sum_of_parts_kernel<__nv_bfloat16>(sheaf::nn::PartsSum)"}) {
+                           "put_scaled_kernel<float, __nv_bfloat16, 8>(sheaf::nn::ScaledValues)",
+                           "sums_of_parts_kernel(sheaf::nn::PartsSums)"}) {
     EXPECT_EQ(class_of_kernel(layers + name), KernelClass::elementwise) << name;
   }
 }
