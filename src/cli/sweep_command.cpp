@@ -43,9 +43,10 @@ int SweepCommand::run(Console& console) {
     log::info("sweep", fmt::format("micro-batch {}", batch));
     return study::measure_batch(options, batch, folder);
   });
-  if (!out_.empty())
+  if (!out_.empty()) {
     study::replace_file(folder / "sweep.json",
                         sweep.dump(2, ' ', false, study::Json::error_handler_t::replace) + "\n");
+  }
   console.out << (json_ ? sweep.dump(2, ' ', false, study::Json::error_handler_t::replace) + "\n"
                         : study::sweep_page(sweep));
   return 0;
