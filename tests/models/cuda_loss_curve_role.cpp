@@ -52,6 +52,7 @@ void loss_curve_role(const RoleContext& context) {
   }
   const sharding::State state = shard(*model, options);
   optim::AdamW optimizer(state.slots(), optimizer_options(start.at("settings")));
+  const at::Tensor& factors = start.at("factors");
   std::vector<at::Tensor> losses;
   for (const at::Tensor& batch : start.at("batches").to(context.device).unbind()) {
     const std::int64_t length = batch.size(1) - 1;
@@ -60,7 +61,7 @@ void loss_curve_role(const RoleContext& context) {
         sheaf::forward(*model, batch.narrow(1, 0, length).contiguous(), targets, models::Pass{}) /
         static_cast<double>(targets.numel());
     loss.backward();
-    optimizer.step();
+    optimizer.step(factors[static_cast<std::int64_t>(losses.size())].item<double>());
     losses.push_back(loss.detach().to(at::kDouble));
   }
   write_safetensors(folder + "/losses", {{"losses", at::stack(losses)}});
