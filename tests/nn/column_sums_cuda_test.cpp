@@ -65,6 +65,14 @@ TEST_F(ColumnSumKernelsOnCuda, CanBeLeftForLater) {
   for (std::size_t i = 0; i < now.size(); ++i) EXPECT_TRUE(later[i].equal(now[i])) << i;
 }
 
+TEST_F(ColumnSumKernelsOnCuda, CanBeLeftForLaterWithOneTarget) {
+  PendingSums pending;
+  const at::Tensor rows = at::ones({500, 64}, at::kCUDA), target = at::zeros({64}, at::kCUDA);
+  for (int i = 0; i < 3; ++i) column_sums(rows, {target, /*adds=*/true, &pending});
+  pending.finish();
+  EXPECT_TRUE(target.equal(at::full_like(target, 1500)));
+}
+
 TEST_F(ColumnSumKernelsOnCuda, GiveTheSameBitsEveryTime) {
   const at::Tensor x = at::randn({8000, 1280}, at::kCUDA).to(at::kBFloat16);
   EXPECT_TRUE(sums(x, at::kFloat, false).equal(sums(x, at::kFloat, false)));

@@ -35,6 +35,15 @@ TEST(PutScaled, RoundsOnce) {
       target.equal((before.to(at::kFloat) + values.to(at::kFloat) * factor).to(at::kBFloat16)));
 }
 
+TEST(PutScaled, TakesAnyStrides) {
+  const at::Tensor values = at::arange(12, at::kFloat).view({3, 4}).t();
+  const at::Tensor target = at::ones({4, 3});
+  put_scaled(values, at::scalar_tensor(2.0F), target);
+  EXPECT_TRUE(target.equal(2 * values));
+  put_scaled(target, at::scalar_tensor(0.5F), values, /*adds=*/true);
+  EXPECT_TRUE(values.equal(target));
+}
+
 TEST(PutScaled, TakesNoValues) {
   const at::Tensor none = at::empty({0, 3});
   put_scaled(none, at::scalar_tensor(2.0F), none);

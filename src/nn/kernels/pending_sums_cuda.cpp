@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "on_cuda.h"
@@ -6,6 +7,9 @@
 namespace sheaf::nn {
 
 void PendingSums::add(const PartsSum& sum, at::Tensor parts) {
+  // One kernel would add both to the same values.
+  const auto is_same = [&](const PartsSum& other) { return other.target == sum.target; };
+  if (std::ranges::any_of(sums_, is_same)) finish();
   sums_.push_back(sum);
   parts_.push_back(std::move(parts));
 }

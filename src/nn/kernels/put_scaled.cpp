@@ -34,7 +34,7 @@ void put_on_cpu(const at::Tensor& values,
   });
 }
 
-/// For types without kernels of their own.
+/// For what there are no kernels for.
 void put_by_operators(const at::Tensor& values,
                       const at::Tensor& factor,
                       const at::Tensor& target,
@@ -51,7 +51,9 @@ void put_scaled(const at::Tensor& values,
                 const at::Tensor& target,
                 bool adds) {
   if (values.is_cuda() && put_scaled_on_cuda(values, factor, target, adds)) return;
-  if (values.is_cuda()) return put_by_operators(values, factor, target, adds);
+  if (values.is_cuda() || !values.is_contiguous() || !target.is_contiguous()) {
+    return put_by_operators(values, factor, target, adds);
+  }
   using at::kBFloat16, at::kHalf;
   AT_DISPATCH_FLOATING_TYPES_AND2(kHalf, kBFloat16, values.scalar_type(), "put_scaled", [&] {
     using From = scalar_t;
