@@ -116,7 +116,7 @@ at::Tensor room_for_logits(const at::Tensor& hidden, std::int64_t rows, std::int
 
 at::Tensor logits_of(const at::Tensor& hidden, const at::Tensor& weight) {
   if (hidden.is_cpu()) return fused_product({.a = hidden, .b = weight.t()});
-  const at::Tensor logits = room_for_logits(hidden, hidden.size(0), weight.size(0));
+  at::Tensor logits = room_for_logits(hidden, hidden.size(0), weight.size(0));
   for_parts(weight, [&](std::int64_t begin, std::int64_t size) {
     fused_product({.a = hidden,
                    .b = weight.narrow(0, begin, size).t(),

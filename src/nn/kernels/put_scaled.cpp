@@ -1,6 +1,5 @@
 #include "put_scaled.h"
 
-#include <ATen/Dispatch.h>
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 
@@ -12,25 +11,58 @@ namespace sheaf::nn {
 namespace {
 
 template <class From, class To>
+struct Scaling {
+  using Wide = at::opmath_type<From>;
+
+  const From* from;
+  To* to;
+  Wide factor;
+
+  void put(Part part) const {
+    for (std::int64_t i = part.begin; i < part.end; ++i) to[i] = static_cast<To>(product(i));
+  }
+  void add(Part part) const {
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
+      to[i] = static_cast<To>(static_cast<Wide>(to[i]) + product(i));
+    }
+  }
+
+ private:
+  [[nodiscard]] Wide product(std::int64_t i) const { return static_cast<Wide>(from[i]) * factor; }
+};
+
+template <class From, class To>
+void run(const Scaling<From, To>& all, std::int64_t size, bool adds) {
+  constexpr std::int64_t kElementsPerThread = 1 << 14;
+  in_parallel({size, kElementsPerThread}, [&](Part part) { adds ? all.add(part) : all.put(part); });
+}
+
+/// Calls `call` with a value of the type that elements have, whose type is all that matters.
+template <class Call>
+void with_type(at::ScalarType type, const Call& call) {
+  switch (type) {
+    case at::kFloat:
+      return call(float{});
+    case at::kDouble:
+      return call(double{});
+    case at::kBFloat16:
+      return call(at::BFloat16{});
+    case at::kHalf:
+      return call(at::Half{});
+    default:
+      TORCH_INTERNAL_ASSERT(false, "put_scaled takes no ", type);
+  }
+}
+
+template <class From>
 void put_on_cpu(const at::Tensor& values,
                 const at::Tensor& factor,
                 const at::Tensor& target,
                 bool adds) {
-  constexpr std::int64_t kElementsPerThread = 1 << 14;
-  using Wide = at::opmath_type<From>;
-  const auto by = factor.item<Wide>();
   const From* const from = values.const_data_ptr<From>();
-  To* const to = target.mutable_data_ptr<To>();
-  in_parallel({values.numel(), kElementsPerThread}, [&](Part part) {
-    if (adds) {
-      for (std::int64_t i = part.begin; i < part.end; ++i) {
-        to[i] = static_cast<To>(static_cast<Wide>(to[i]) + static_cast<Wide>(from[i]) * by);
-      }
-    } else {
-      for (std::int64_t i = part.begin; i < part.end; ++i) {
-        to[i] = static_cast<To>(static_cast<Wide>(from[i]) * by);
-      }
-    }
+  const auto by = factor.item<at::opmath_type<From>>();
+  with_type(target.scalar_type(), [&]<class To>(To) {
+    run<From, To>({from, target.mutable_data_ptr<To>(), by}, values.numel(), adds);
   });
 }
 
@@ -54,13 +86,8 @@ void put_scaled(const at::Tensor& values,
   if (values.is_cuda() || !values.is_contiguous() || !target.is_contiguous()) {
     return put_by_operators(values, factor, target, adds);
   }
-  using at::kBFloat16, at::kHalf;
-  AT_DISPATCH_FLOATING_TYPES_AND2(kHalf, kBFloat16, values.scalar_type(), "put_scaled", [&] {
-    using From = scalar_t;
-    AT_DISPATCH_FLOATING_TYPES_AND2(kHalf, kBFloat16, target.scalar_type(), "put_scaled", [&] {
-      put_on_cpu<From, scalar_t>(values, factor, target, adds);
-    });
-  });
+  with_type(values.scalar_type(),
+            [&]<class From>(From) { put_on_cpu<From>(values, factor, target, adds); });
 }
 
 }  // namespace sheaf::nn
