@@ -74,8 +74,9 @@ struct GeluMlp : torch::autograd::Function<GeluMlp> {
       result[kOut] = weight_gradient(kOut, active, gradient, layout);
     }
     active.reset();
-    if (context->needs_input_grad(kOutBias))
+    if (context->needs_input_grad(kOutBias)) {
       result[kOutBias] = sum_gradient(kOutBias, gradient, &sums);
+    }
     const bool with_in = context->needs_input_grad(kIn);
     const NormBackward of_norm{
         .of_result = fused_product({.a = of_inner, .b = in_to_out(saved[3], layout).t()}),

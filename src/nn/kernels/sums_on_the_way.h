@@ -27,8 +27,8 @@ inline void put_totals(PartsSum sum,
 }
 
 /// Starts a kernel that adds up columns in parts on its way (column_parts.cuh), with memory for
-/// them, and puts their totals into `target`. `All` has num_rows, width,
-/// in_chunks, num_parts and parts, of which the last two are filled in here.
+/// them, and puts their totals into `target`. `All` has num_rows, width, in_chunks, num_parts and
+/// parts, of which the last two are filled in here.
 template <class All>
 void launch_with_sums(void (*start)(const All&, void*),
                       All all,
