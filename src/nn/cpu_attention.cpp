@@ -161,7 +161,7 @@ void add_transposed(Matrix result, Matrix queries, float* by, std::int64_t size,
             .m = block.num_keys,
             .n = size,
             .k = block.size,
-            .beta = 1,
+            .adds = true,
             .transpose_a = true});
 }
 

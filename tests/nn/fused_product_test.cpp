@@ -4,10 +4,11 @@
 
 #include <array>
 
+#include "nn/kernels/blas.h"
 #include "nn/kernels/fused_product_cpu.h"
 #include "nn/kernels/gelu_rows.h"
-#include "nn/kernels/gemm.h"
-#include "nn/kernels/products.h"
+#include "nn/kernels/result_blocks.h"
+#include "nn/kernels/tiles.h"
 #include "outcome.h"
 
 namespace sheaf::nn {
@@ -54,35 +55,36 @@ TEST_F(FusedProductTest, KeepsWhatGeluIsTakenOf) {
 }
 
 /// Both ways to multiply fp32 matrices on a CPU; a machine takes the one that is faster there.
-using Way = at::Tensor (*)(FusedProduct product);
-
-at::Tensor by_blas(FusedProduct product) {
-  product.result = at::full({product.a.size(0), product.b.size(1)}, 7.0);
-  return product_by_blas(product) ? product.result : at::Tensor();
-}
-
-at::Tensor by_one_dnn(FusedProduct product) { return product_by_one_dnn(product); }
+using Way = bool (*)(const FusedProduct& product);
 
 class CpuProduct : public ::testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     at::manual_seed(2);
-    if (GetParam() == by_blas && !has_gemm()) GTEST_SKIP() << "LibTorch has no BLAS here";
-    if (GetParam() == by_one_dnn && !has_one_dnn()) GTEST_SKIP() << "LibTorch has no oneDNN here";
+    if (GetParam() == product_by_blas && !has_blas()) GTEST_SKIP() << "LibTorch has no BLAS here";
+    if (GetParam() == product_by_tiles && !has_tiles()) {
+      GTEST_SKIP() << "no tiles for this processor";
+    }
   }
 
+  /// Returns the product in memory that had other numbers before.
+  static at::Tensor product_of(FusedProduct product) {
+    product.result = at::full({product.a.size(0), product.b.size(1)}, 7.0);
+    return GetParam()(product) ? product.result : at::Tensor();
+  }
   static at::Tensor wide(const at::Tensor& x) { return x.to(at::kDouble); }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, CpuProduct, ::testing::Values(by_blas, by_one_dnn), [](auto& of) {
-  return of.param == by_blas ? "blas" : "one_dnn";
-});
+INSTANTIATE_TEST_SUITE_P(Ways,
+                         CpuProduct,
+                         ::testing::Values(product_by_blas, product_by_tiles),
+                         [](auto& of) { return of.param == product_by_blas ? "blas" : "tiles"; });
 
 TEST_P(CpuProduct, TakesTransposedViews) {
   for (const auto& [m, k, n] : {std::array{1, 1, 1}, {3, 5, 2}, {700, 33, 20}, {20, 7, 4200}}) {
     const at::Tensor a = at::randn({k, m}).t(), b = at::randn({n, k}).t();
-    expect_near(GetParam()({.a = a, .b = b}), wide(a).mm(wide(b)), 1e-6);
+    expect_near(product_of({.a = a, .b = b}), wide(a).mm(wide(b)), 1e-6);
     const at::Tensor c = a.contiguous(), d = b.contiguous();
-    expect_near(GetParam()({.a = c, .b = d}), wide(c).mm(wide(d)), 1e-6);
+    expect_near(product_of({.a = c, .b = d}), wide(c).mm(wide(d)), 1e-6);
   }
 }
 
@@ -91,34 +93,75 @@ TEST_P(CpuProduct, DoesAllThatComesAfterIt) {
     const at::Tensor a = at::randn({rows, 33}), b = at::randn({33, 20}), bias = at::randn({20});
     const at::Tensor residual = at::randn({rows, 20}), inner = at::zeros({rows, 20});
     const at::Tensor plain = wide(a).mm(wide(b));
-    expect_near(GetParam()({.a = a, .b = b, .bias = bias}), plain + bias, 1e-6);
-    expect_near(GetParam()({.a = a, .b = b, .residual = residual}), plain + residual, 1e-6);
-    expect_near(GetParam()({.a = a, .b = b, .residual = residual, .bias = bias}),
+    expect_near(product_of({.a = a, .b = b, .bias = bias}), plain + bias, 1e-6);
+    expect_near(product_of({.a = a, .b = b, .residual = residual}), plain + residual, 1e-6);
+    expect_near(product_of({.a = a, .b = b, .residual = residual, .bias = bias}),
                 plain + bias + residual,
                 1e-6);
-    expect_near(GetParam()({.a = a, .b = b, .bias = bias, .inner = inner}),
+    expect_near(product_of({.a = a, .b = b, .bias = bias, .inner = inner}),
                 at::gelu(plain + bias, "tanh"),
                 1e-6);
     expect_near(inner, plain + bias, 1e-6);
   }
 }
 
-TEST(ProductByBlas, AddsToTheColumnsOfALargerMatrix) {
-  if (!has_gemm()) GTEST_SKIP() << "LibTorch has no BLAS here";
+TEST_P(CpuProduct, AddsToTheColumnsOfALargerMatrix) {
   const at::Tensor a = at::randn({9, 5}), b = at::randn({5, 4100}), whole = at::ones({9, 5000});
   const at::Tensor result = whole.narrow(1, 100, 4100);
-  ASSERT_TRUE(product_by_blas({.a = a, .b = b, .result = result, .adds = true}));
+  ASSERT_TRUE(GetParam()({.a = a, .b = b, .result = result, .adds = true}));
   expect_near(result, a.mm(b) + 1, 1e-6);
   EXPECT_TRUE(whole.narrow(1, 0, 100).eq(1).all().item<bool>());
   EXPECT_TRUE(whole.narrow(1, 4200, 800).eq(1).all().item<bool>());
 }
 
-TEST(ProductByBlas, LeavesOtherTypesAndLayoutsToOthers) {
+TEST_P(CpuProduct, LeavesOtherTypesAndLayoutsToOthers) {
   const at::Tensor a = at::randn({4, 4}),
                    spread = at::randn({8, 8}).slice(0, 0, 8, 2).slice(1, 0, 8, 2);
-  EXPECT_FALSE(product_by_blas({.a = spread, .b = a, .result = at::empty({4, 4})}));
+  EXPECT_FALSE(GetParam()({.a = spread, .b = a, .result = at::empty({4, 4})}));
   const at::Tensor other = a.to(at::kDouble);
-  EXPECT_FALSE(product_by_blas({.a = other, .b = other, .result = at::empty_like(other)}));
+  EXPECT_FALSE(GetParam()({.a = other, .b = other, .result = at::empty_like(other)}));
+}
+
+TEST(ProductByTiles, HasTheSameBitsHoweverItIsCut) {
+  if (!has_tiles()) GTEST_SKIP() << "no tiles for this processor";
+  at::manual_seed(2);
+  for (const auto& [m, k, n] : {std::array{517, 700, 401}, {70, 33, 20}}) {
+    const at::Tensor a = at::randn({m, k}), b = at::randn({k, n}), bias = at::randn({n});
+    const auto product =
+        [&](at::Tensor result, std::int64_t row, std::int64_t column, int threads) {
+          const Threads of_this_product(threads);
+          ASSERT_TRUE(product_by_tiles({.a = a.narrow(0, row, result.size(0)),
+                                        .b = b.narrow(1, column, result.size(1)),
+                                        .result = result,
+                                        .bias = bias.narrow(0, column, result.size(1))}));
+        };
+    const at::Tensor whole = at::empty({m, n}), by_threads = at::empty({m, n});
+    const at::Tensor part = at::empty({m - 5, n - 3});
+    product(whole, 0, 0, 1);
+    product(by_threads, 0, 0, 4);
+    product(part, 5, 3, 1);
+    EXPECT_TRUE(at::equal(by_threads, whole));
+    EXPECT_TRUE(at::equal(part, whole.narrow(0, 5, m - 5).narrow(1, 3, n - 3)));
+  }
+}
+
+TEST(ResultBlocks, CoverAResultOnce) {
+  for (const auto& [rows, columns, threads] :
+       {std::array{1, 1, 1}, {1024, 384, 2}, {65, 193, 2}, {384, 1152, 16}, {512, 8192, 3}}) {
+    const ResultBlocks blocks(rows, columns, threads);
+    const at::Tensor times = at::zeros({rows, columns});
+    for (std::int64_t i = 0; i < blocks.count(); ++i) {
+      const Part height = blocks.rows(i), width = blocks.columns(i);
+      times.slice(0, height.begin, height.end).slice(1, width.begin, width.end) += 1;
+    }
+    EXPECT_TRUE(times.eq(1).all().item<bool>()) << rows << " x " << columns;
+  }
+}
+
+TEST(ResultBlocks, AreEnoughForTheThreads) {
+  EXPECT_EQ(ResultBlocks(1024, 384, 1).count(), 1);
+  EXPECT_EQ(ResultBlocks(1024, 384, 2).count(), 8);
+  EXPECT_GE(ResultBlocks(1024, 384, 32).count(), 32);
 }
 
 TEST(GeluRows, AddUpBlocksOfRows) {

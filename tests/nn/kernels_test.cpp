@@ -68,6 +68,44 @@ TEST_P(Kernels, NormaliseRows) {
   }
 }
 
+/// A matrix of which every layout is a view.
+Matrix matrix_of(const at::Tensor& x) {
+  return {x.mutable_data_ptr<float>(), std::max(x.stride(0), x.stride(1))};
+}
+
+TEST_P(Kernels, MultiplyInTiles) {
+  if (GetParam().multiply == nullptr) GTEST_SKIP() << "no tiles for this processor";
+  std::vector<float> scratch(kTileScratch, 7);
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {8, 48, 3}, {9, 65, 16}, {70, 200, 530}}) {
+    for (const bool by_columns_a : {false, true}) {
+      for (const bool by_columns_b : {false, true}) {
+        const at::Tensor a = by_columns_a ? at::randn({k, m + 1}).t() : at::randn({m, k + 1});
+        const at::Tensor b = by_columns_b ? at::randn({n, k + 1}).t() : at::randn({k, n + 1});
+        const at::Tensor c = at::ones({m, n + 2}), bias = at::randn({n}), active = at::ones({m, n});
+        GetParam().multiply({.product = {.a = matrix_of(a),
+                                         .b = matrix_of(b),
+                                         .c = matrix_of(c),
+                                         .m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .transpose_a = by_columns_a,
+                                         .transpose_b = by_columns_b},
+                             .bias = bias.const_data_ptr<float>(),
+                             .gelu = matrix_of(active)},
+                            scratch.data());
+        const at::Tensor expected = a.narrow(0, 0, m)
+                                        .narrow(1, 0, k)
+                                        .to(at::kDouble)
+                                        .mm(b.narrow(0, 0, k).narrow(1, 0, n).to(at::kDouble)) +
+                                    bias;
+        expect_near(c.narrow(1, 0, n), expected, 3e-6);
+        expect_near(active, at::gelu(expected, "tanh"), 3e-6);
+        EXPECT_TRUE(c.narrow(1, n, 2).eq(1).all().item<bool>());
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, ComputeSwiGlu) {
   const at::Tensor x = numbers(1003), up = x.flip(0), y = at::empty_like(x);
   GetParam().swiglu({.gate = x.const_data_ptr<float>(),

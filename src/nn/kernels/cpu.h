@@ -5,6 +5,7 @@
 
 #include "elements.h"
 #include "parallel.h"
+#include "tiles.h"
 
 namespace sheaf::nn {
 
@@ -23,6 +24,8 @@ struct CpuKernels {
   void (*attend)(const ScoreRows& rows);
   void (*attend_gradient)(const ScoreRows& rows, const ScoreGradients& gradients);
   void (*drop)(const DropElements& all, const DropRule& rule, Part groups);
+  /// Needs room for kTileScratch numbers. Null where there are no tiles.
+  void (*multiply)(const TiledProduct& all, float* scratch);
 };
 
 /// Returns what this processor can run, fastest first.

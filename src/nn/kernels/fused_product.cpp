@@ -9,7 +9,6 @@
 #include "fused_product_cpu.h"
 #include "fused_product_cuda.h"
 #include "gelu.h"
-#include "products.h"
 #include "sheaf/module/touch.h"
 
 namespace sheaf::nn {
@@ -75,12 +74,8 @@ FusedProduct ready(FusedProduct product) {
 
 at::Tensor fused_product(const FusedProduct& product) {
   const at::NoGradGuard no_grad;
-  if (product.a.is_cpu() && prefers_one_dnn()) {
-    const at::Tensor result = product_by_one_dnn(product);
-    if (result.defined()) return result;
-  }
   const FusedProduct whole = ready(product);
-  const bool is_done = whole.a.is_cuda() ? product_on_cuda(whole) : product_by_blas(whole);
+  const bool is_done = whole.a.is_cuda() ? product_on_cuda(whole) : product_on_cpu(whole);
   if (!is_done) by_operators(whole);
   return whole.result;
 }

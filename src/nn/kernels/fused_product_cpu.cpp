@@ -6,11 +6,11 @@
 #include <cstring>
 #include <optional>
 
+#include "blas.h"
 #include "cpu.h"
-#include "gelu.h"
-#include "gemm.h"
 #include "plain.h"
-#include "products.h"
+#include "result_blocks.h"
+#include "tiles.h"
 
 namespace sheaf::nn {
 namespace {
@@ -58,6 +58,10 @@ struct Parts {
 
   /// Where the product itself is written.
   [[nodiscard]] Matrix of_product() const { return inner.data != nullptr ? inner : result; }
+  /// Whether nothing but a product is wanted.
+  [[nodiscard]] bool is_plain() const {
+    return bias == nullptr && residual.data == nullptr && inner.data == nullptr;
+  }
 };
 
 std::optional<Parts> parts_of(const FusedProduct& product) {
@@ -97,6 +101,20 @@ Product columns_of(Product whole, Part columns) {
   return whole;
 }
 
+/// Returns the rows and columns of a vector or matrix, if there is one.
+Matrix block_of(Matrix matrix, Part rows, Part columns) {
+  if (matrix.data == nullptr) return {};
+  return matrix.from_row(rows.begin).from_column(columns.begin);
+}
+
+/// Returns a block of the result.
+TiledProduct tiled(const Parts& parts, Part rows, Part columns) {
+  return {.product = columns_of(rows_of(parts.product, rows), columns),
+          .bias = parts.bias == nullptr ? nullptr : parts.bias + columns.begin,
+          .residual = block_of(parts.residual, rows, columns),
+          .gelu = parts.inner.data == nullptr ? Matrix{} : block_of(parts.result, rows, columns)};
+}
+
 /// Writes what the product is added to into a row of it.
 void begin_row(const Parts& parts, std::int64_t row) {
   const std::int64_t width = parts.product.n;
@@ -117,8 +135,8 @@ void run_panel(const Parts& parts, Part rows) {
   const bool begins = parts.bias != nullptr || parts.residual.data != nullptr;
   for (std::int64_t row = rows.begin; begins && row < rows.end; ++row) begin_row(parts, row);
   Product panel = rows_of(parts.product, rows);
-  panel.beta = begins ? 1 : 0;
-  multiply(panel);
+  panel.adds = begins;
+  multiply_by_blas(panel);
   if (parts.inner.data == nullptr) return;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     best_kernels().gelu(
@@ -133,20 +151,18 @@ void run_panel(const Parts& parts, Part rows) {
 void multiply_in_pieces(const Product& whole) {
   const bool by_rows = whole.m >= whole.n;
   const std::int64_t length = by_rows ? whole.m : whole.n;
-  if (length < kLongSide) return multiply(whole);
+  if (length < kLongSide) return multiply_by_blas(whole);
   in_parallel({(length + kPiece - 1) / kPiece}, [&](Part part) {
     const Part piece{part.begin * kPiece, std::min(part.end * kPiece, length)};
-    multiply(by_rows ? rows_of(whole, piece) : columns_of(whole, piece));
+    multiply_by_blas(by_rows ? rows_of(whole, piece) : columns_of(whole, piece));
   });
 }
 
 bool product_by_blas(const FusedProduct& product) {
   auto parts = parts_of(product);
-  if (!has_gemm() || !parts) return false;
-  const bool is_plain =
-      parts->bias == nullptr && parts->residual.data == nullptr && parts->inner.data == nullptr;
-  if (is_plain) {
-    parts->product.beta = product.adds ? 1 : 0;
+  if (!has_blas() || !parts) return false;
+  if (parts->is_plain()) {
+    parts->product.adds = product.adds;
     multiply_in_pieces(parts->product);
     return true;
   }
@@ -161,14 +177,22 @@ bool product_by_blas(const FusedProduct& product) {
   return true;
 }
 
-at::Tensor product_by_one_dnn(const FusedProduct& product) {
-  if (product.result.defined()) return {};
-  at::Tensor value = times_transposed_by_one_dnn(product.a, product.b.t(), product.bias);
-  if (!value.defined()) return {};
-  if (product.residual.defined()) value.add_(product.residual);
-  if (!product.inner.defined()) return value;
-  product.inner.set_(value);  // its memory, not a copy
-  return gelu_of(value);
+bool product_by_tiles(const FusedProduct& product) {
+  auto parts = parts_of(product);
+  if (!has_tiles() || !parts || (product.adds && !parts->is_plain())) return false;
+  parts->product.adds = product.adds;
+  const ResultBlocks blocks(parts->product.m, parts->product.n, at::get_num_threads());
+  in_parallel({blocks.count()}, [&](Part some) {
+    for (std::int64_t i = some.begin; i < some.end; ++i) {
+      multiply_by_tiles(tiled(*parts, blocks.rows(i), blocks.columns(i)));
+    }
+  });
+  return true;
+}
+
+bool product_on_cpu(const FusedProduct& product) {
+  const bool in_tiles = prefers_tiles(product.a.size(0), product.b.size(1));
+  return in_tiles ? product_by_tiles(product) : product_by_blas(product);
 }
 
 }  // namespace sheaf::nn

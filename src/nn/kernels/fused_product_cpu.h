@@ -10,8 +10,10 @@ namespace sheaf::nn {
 /// them. Returns false where it cannot.
 [[nodiscard]] bool product_by_blas(const FusedProduct& product);
 
-/// Multiplies by oneDNN into memory that it takes itself. Returns an undefined tensor where it
-/// cannot, or the memory is given.
-[[nodiscard]] at::Tensor product_by_one_dnn(const FusedProduct& product);
+/// The same in tiles; see tiles.h.
+[[nodiscard]] bool product_by_tiles(const FusedProduct& product);
+
+/// The faster one of the two here.
+[[nodiscard]] bool product_on_cpu(const FusedProduct& product);
 
 }  // namespace sheaf::nn

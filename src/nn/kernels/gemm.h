@@ -13,8 +13,8 @@ struct Matrix {
   [[nodiscard]] Matrix from_column(std::int64_t column) const { return {data + column, stride}; }
 };
 
-/// c = a b + beta c, where c is [m, n] and the inner dim is k. A matrix that is transposed lies in
-/// memory as its transpose.
+/// c = a b, or c += a b, where c is [m, n] and the inner dim is k. A matrix that is transposed lies
+/// in memory as its transpose.
 struct Product {
   Matrix a;
   Matrix b;
@@ -22,15 +22,15 @@ struct Product {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  float beta = 0;
+  bool adds = false;
   bool transpose_a = false;
   bool transpose_b = false;
 };
 
-/// Says whether LibTorch's library has a BLAS that multiply() can call.
+/// Says whether multiply() can be called.
 [[nodiscard]] bool has_gemm();
 
-/// Multiplies small matrices without an operator's cost, by the BLAS that LibTorch brings.
+/// Multiplies without an operator's cost, in tiles or by BLAS, whichever is the faster one here.
 void multiply(const Product& product);
 
 }  // namespace sheaf::nn

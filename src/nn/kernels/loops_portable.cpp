@@ -51,7 +51,8 @@ constexpr CpuKernels kPortable{.name = "portable",
                                .cross_entropy = cross_entropy_portable,
                                .attend = attend_portable,
                                .attend_gradient = attend_gradient_portable,
-                               .drop = drop_portable};
+                               .drop = drop_portable,
+                               .multiply = nullptr};
 
 }  // namespace
 

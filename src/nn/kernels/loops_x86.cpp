@@ -2,6 +2,7 @@
 #include "norm_loops.h"
 #include "row_loops.h"
 #include "score_loops.h"
+#include "tile_loops.h"
 
 namespace sheaf::nn {
 namespace {
@@ -54,6 +55,10 @@ namespace {
   attend_gradient_rows(rows, gradients);
 }
 
+[[gnu::target("avx512f")]] void multiply_avx512(const TiledProduct& all, float* scratch) {
+  multiply_in_tiles<Tile<16, 8>>(all, scratch);
+}
+
 constexpr CpuKernels kAvx512{.name = "avx512",
                              .gelu = gelu_avx512,
                              .gelu_gradient = gelu_gradient_avx512,
@@ -65,7 +70,8 @@ constexpr CpuKernels kAvx512{.name = "avx512",
                              .cross_entropy = cross_entropy_avx512,
                              .attend = attend_avx512,
                              .attend_gradient = attend_gradient_avx512,
-                             .drop = drop_avx512};
+                             .drop = drop_avx512,
+                             .multiply = multiply_avx512};
 
 [[gnu::target("avx2,fma")]] void gelu_avx2(const float* x, float* y, Part part) {
   gelu_loop(x, y, part);
@@ -115,6 +121,10 @@ constexpr CpuKernels kAvx512{.name = "avx512",
   attend_gradient_rows(rows, gradients);
 }
 
+[[gnu::target("avx2,fma")]] void multiply_avx2(const TiledProduct& all, float* scratch) {
+  multiply_in_tiles<Tile<8, 4>>(all, scratch);
+}
+
 constexpr CpuKernels kAvx2{.name = "avx2",
                            .gelu = gelu_avx2,
                            .gelu_gradient = gelu_gradient_avx2,
@@ -126,7 +136,8 @@ constexpr CpuKernels kAvx2{.name = "avx2",
                            .cross_entropy = cross_entropy_avx2,
                            .attend = attend_avx2,
                            .attend_gradient = attend_gradient_avx2,
-                           .drop = drop_avx2};
+                           .drop = drop_avx2,
+                           .multiply = multiply_avx2};
 
 void gelu_sse2(const float* x, float* y, Part part) { gelu_loop(x, y, part); }
 
@@ -169,7 +180,8 @@ constexpr CpuKernels kSse2{.name = "sse2",
                            .cross_entropy = cross_entropy_sse2,
                            .attend = attend_sse2,
                            .attend_gradient = attend_gradient_sse2,
-                           .drop = drop_sse2};
+                           .drop = drop_sse2,
+                           .multiply = nullptr};
 
 }  // namespace
 

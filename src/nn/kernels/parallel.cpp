@@ -17,7 +17,7 @@
 namespace sheaf::nn {
 namespace {
 
-constexpr std::int64_t kPartsPerThread = 4;
+constexpr std::int64_t kPartsPerThread = 16;
 
 using RunRegion = void (*)(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
 
