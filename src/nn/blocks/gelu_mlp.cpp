@@ -25,19 +25,19 @@ struct Setting {
   WeightLayout layout = WeightLayout::out_in;
 };
 
-/// Numbers of the arguments.
+/// Numbers of the arguments: all but the first one are parameters.
 enum Argument : std::size_t { kX, kNormWeight, kNormBias, kIn, kInBias, kOut, kOutBias, kCount };
 
 struct GeluMlp : torch::autograd::Function<GeluMlp> {
   static at::Tensor forward(AutogradContext* context,
                             const at::Tensor& x,
-                            const at::Tensor& norm_weight,
-                            const at::Tensor& norm_bias,
-                            const at::Tensor& in,
-                            const at::Tensor& in_bias,
-                            const at::Tensor& out,
-                            const at::Tensor& out_bias,
+                            at::TensorList parameters,
                             const Setting& setting) {
+    const auto parameter = [&](Argument number) -> const at::Tensor& {
+      return parameters[number - kNormWeight];
+    };
+    const at::Tensor &norm_weight = parameter(kNormWeight), &norm_bias = parameter(kNormBias);
+    const at::Tensor &in = parameter(kIn), &out = parameter(kOut);
     const at::Tensor rows = as_rows(x);
     NormStatistics statistics;
     const at::Tensor normal =
@@ -45,14 +45,14 @@ struct GeluMlp : torch::autograd::Function<GeluMlp> {
     const at::Tensor in_weight = in_to_out(in, setting.layout);
     const at::Tensor inner = at::empty({rows.size(0), in_weight.size(1)}, x.options());
     const at::Tensor active =
-        fused_product({.a = normal, .b = in_weight, .bias = in_bias, .inner = inner});
+        fused_product({.a = normal, .b = in_weight, .bias = parameter(kInBias), .inner = inner});
     context->save_for_backward(
         {x, norm_weight, norm_bias, in, out, inner, statistics.mean, statistics.inverse});
     hold(context, setting);
     return fused_product({.a = active,
                           .b = in_to_out(out, setting.layout),
                           .residual = rows,
-                          .bias = out_bias})
+                          .bias = parameter(kOutBias)})
         .view(x.sizes());
   }
 
@@ -102,14 +102,8 @@ at::Tensor gelu_mlp(const at::Tensor& x,
                     const Projected& out,
                     WeightLayout layout) {
   check_norm("gelu_mlp", x, norm);
-  return GeluMlp::apply(x,
-                        norm.weight,
-                        norm.bias,
-                        in.weight,
-                        in.bias,
-                        out.weight,
-                        out.bias,
-                        Setting{norm.epsilon, layout});
+  const variable_list parameters{norm.weight, norm.bias, in.weight, in.bias, out.weight, out.bias};
+  return GeluMlp::apply(x, at::TensorList(parameters), Setting{norm.epsilon, layout});
 }
 
 }  // namespace sheaf::nn
