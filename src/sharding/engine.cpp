@@ -198,7 +198,7 @@ void Engine::enter_model() {
   if (unsure_ && context_.cuts_parameters()) gatherer_.free_all();
   stale_ = stale_ || (unsure_ && !context_.cuts_parameters());
   refresh();
-  if (at::GradMode::is_enabled()) unsure_ = false;
+  if (at::GradMode::is_enabled()) stop_expecting();
 }
 
 void Engine::enter_forward(std::size_t unit) {
@@ -242,7 +242,7 @@ void Engine::leave_backward(std::size_t unit) {
 void Engine::touched(std::size_t unit) noexcept {
   const Quiet quiet;
   try {
-    if (stale_) refresh();
+    follow_foreign_step();
     if (!context_.cuts_parameters()) return;
     const bool by_boundary = crossed_boundary_ && !told_outside_[unit];
     if (by_boundary && units_[unit].presence() == Presence::present) {
@@ -348,6 +348,7 @@ void Engine::begin_pass() {
   const Quiet quiet;
   reducer_.begin_pass();
   in_pass_ = true;
+  if (!stale_) stop_expecting();
   gatherer_.begin_backward();
   notice_cleared_gradients();
   module::at_end_of_backward([end = std::make_shared<PassEnd>(weak_from_this())] { (*end)(); });
@@ -401,9 +402,47 @@ void Engine::expect_foreign_step() {
                                                  std::mem_fn(&Segment::master_in_flat));
   };
   unsure_ = std::any_of(units_.begin(), units_.end(), follows);
-  if (!unsure_ || context_.cuts_parameters()) return;
+  if (!unsure_) return;
+  watch_handles();
+  if (context_.cuts_parameters()) return;
   stale_ = true;
   watch();
+}
+
+/// Note [Foreign steps]: where a model is called plainly, no boundary tells that a step is over. So
+/// the first use of a parameter after a backward pass has whole parameters follow the masters, and
+/// any later one if somebody has used the handles in between: that first use may have been a look
+/// at a norm before the step. Every rank's optimizer uses handles, so ranks agree.
+void Engine::watch_handles() {
+  const std::weak_ptr<Engine> self = weak_from_this();
+  handle_watches_.clear();
+  handles_used_ = false;
+  for (const Unit& unit : units_) {
+    for (const Segment& segment : unit.segments()) {
+      const std::size_t first = segment.parameters().front();
+      const bool is_own = handles_[first].is_same(inventory_.parameters[first].tensor);
+      if (!segment.type().trainable || is_own) continue;
+      handle_watches_.emplace_back(handles_[first], [self] {
+        if (const auto alive = self.lock()) alive->handles_used_ = true;
+      });
+    }
+  }
+}
+
+void Engine::follow_foreign_step() {
+  const bool stepped = unsure_ && handles_used_.exchange(false);
+  if (context_.cuts_parameters()) {
+    if (stepped) gatherer_.free_all();
+    return;
+  }
+  stale_ = stale_ || stepped;
+  refresh();
+}
+
+void Engine::stop_expecting() {
+  unsure_ = false;
+  handle_watches_.clear();
+  if (!context_.cuts_parameters()) watches_.clear();
 }
 
 void Engine::check_failure() {
@@ -478,14 +517,13 @@ void Engine::refresh() {
     }
   }
   for (Pending& each : pending) each.wait();
-  mark_fresh();
-  unsure_ = true;
+  stale_ = false;
+  handles_used_ = false;
 }
 
 void Engine::mark_fresh() {
   stale_ = false;
-  unsure_ = false;
-  if (!context_.cuts_parameters()) watches_.clear();
+  stop_expecting();
 }
 
 void Engine::after_step() {

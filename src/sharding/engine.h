@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -72,6 +73,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   void follow_writer();
+  void follow_foreign_step();
+  void stop_expecting();
   friend class PassEnd;
   void begin_pass();
   void end_pass();
@@ -85,6 +88,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void note_outside_use(std::size_t unit);
   void settle_watching();
   void expect_foreign_step();
+  void watch_handles();
 
   Context context_;
   Inventory inventory_;
@@ -102,6 +106,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// The stream that wrote to the gradients last, on a GPU.
   std::optional<c10::Stream> writer_;
   std::vector<module::TouchWatch> watches_;
+  std::vector<module::TouchWatch> handle_watches_;
   /// Whether backward is under way.
   bool in_pass_ = false;
   bool handles_given_ = false;
@@ -109,6 +114,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool stale_ = false;
   /// Whether they may do so still, although whole parameters have followed.
   bool unsure_ = false;
+  /// Whether anybody has used the handles since parameters were gathered or have followed.
+  std::atomic<bool> handles_used_ = false;
   bool crossed_boundary_ = false;
   /// Units that were found to be used outside of their boundaries.
   std::vector<bool> told_outside_;

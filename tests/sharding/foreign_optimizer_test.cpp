@@ -164,6 +164,35 @@ TEST(ForeignOptimizer, IsFollowedByModelsThatAreCalledPlainly) {
   });
 }
 
+double norm_of(const torch::nn::Module& model) {
+  const at::NoGradGuard no_grad;
+  double sum = 0;
+  for (const at::Tensor& parameter : model.parameters()) sum += parameter.norm().item<double>();
+  return sum;
+}
+
+/// Reads parameters where a boundary would not tell that they are used: before the step and after.
+TEST(ForeignOptimizer, IsFollowedByModelsThatAreCalledPlainlyAndReadInBetween) {
+  const Foreign foreign{.make = kSgd};
+  const auto expected = alone(foreign);
+  with_stages(2, [&](ShardOptions options, const std::string& stage) {
+    if (options.wake == sharding::Wake::boundary) return;
+    options.max_gathered = 8;  // room for all units that are read
+    const auto model = built<Stack>();
+    const sharding::State state = shard(*model, options);
+    const Optimizer optimizer = kSgd(state.parameters());
+    for (int step = 0; step < 4; ++step) {
+      optimizer->zero_grad();
+      const Batch own = random_batch(step).part(options.group->rank(), 2);
+      (model->loss(own.inputs, own.targets) / static_cast<double>(kSamples)).backward();
+      const double before = norm_of(*model);
+      optimizer->step();
+      require(norm_of(*model) != before, stage + ": old values after a step");
+    }
+    require_close(state.gather_full(), expected, 1e-9, stage);
+  });
+}
+
 struct Tiny final : TinyModel {
   Tiny() : scale(register_parameter("scale", at::full({}, 0.5))) {}
   at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
@@ -225,6 +254,45 @@ TEST(ForeignOptimizer, IsRefusedWhenItWasBuiltBeforeOverBrainFloat) {
     const Optimizer optimizer = kSgd(model->parameters());
     EXPECT_THAT(error_of([&] { static_cast<void>(replicate(*model, {.group = world})); }),
                 HasSubstr("probably an optimizer built before"));
+  });
+}
+
+/// Has a parameter that it registers and reaches by its name only.
+struct Unnamed final : TinyModel {
+  Unnamed() : first(register_parameter("first", at::randn({kFeatures, 5}))) {
+    register_parameter("second", at::randn({5, kClasses}));
+    register_parameter("third", at::randn({kClasses}));
+  }
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    const at::Tensor x = inputs.matmul(first).matmul(named_parameters()["second"]);
+    return sum_of_losses(x + named_parameters()["third"], targets);
+  }
+  at::Tensor first;
+};
+
+TEST(ForeignOptimizer, PassesWhereParametersHaveNoMembers) {
+  on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
+    const auto model = built<Unnamed>();
+    EXPECT_NO_THROW(static_cast<void>(shard(*model, {.group = world})));
+  });
+}
+
+struct OneUnnamed final : TinyModel {
+  OneUnnamed() : stack(register_module("stack", std::make_shared<Stack>())) {
+    register_parameter("scale", at::ones({}));
+  }
+  at::Tensor loss(const at::Tensor& inputs, const at::Tensor& targets) override {
+    return stack->loss(inputs * named_parameters()["scale"], targets);
+  }
+  std::shared_ptr<Stack> stack;
+};
+
+TEST(ForeignOptimizer, IsRefusedWhereAParameterHasNoMember) {
+  on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
+    const auto model = built<OneUnnamed>();
+    const Optimizer optimizer = kSgd(model->parameters());
+    EXPECT_THAT(error_of([&] { static_cast<void>(shard(*model, {.group = world})); }),
+                HasSubstr("held are 6 of 7"));
   });
 }
 
