@@ -1,6 +1,7 @@
 #include "engine_slots.h"
 
 #include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
 
 #include "quiet.h"
 #include "sheaf/base/error.h"
@@ -48,10 +49,20 @@ at::Tensor EngineSlots::new_state(std::size_t segment, std::string_view, at::Sca
 
 void EngineSlots::begin_step() {
   engine_->check_failure();
+  bool exchanged = false;
   for (const Place& place : places_) {
     const GradientBuffer& gradient = buffer_of(place);
-    if (gradient.is_used_up() || gradient.result().defined()) return;
+    if (gradient.has_any()) {
+      throw Error(fmt::format(
+          "the optimizer was asked to step, but gradients of \"{}\" from the last pass have not "
+          "been "
+          "exchanged: run the last backward pass of a step outside of no_sync(), or drop them with "
+          "zero_gradients()",
+          engine_->units()[place.unit].name()));
+    }
+    exchanged = exchanged || gradient.is_used_up() || gradient.result().defined();
   }
+  if (exchanged) return;
   throw Error(
       "the optimizer was asked to step, but no gradient has been exchanged since the last step: "
       "run a backward pass first, the last one outside of no_sync()");

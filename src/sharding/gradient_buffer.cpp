@@ -46,7 +46,7 @@ void GradientBuffer::take_lasting() {
 /// See Note [Kept as sent].
 bool GradientBuffer::keeps_as_sent() const {
   return !context_.device.is_cpu() && !widens_ && !segment_.master_in_flat() && !has_result_ &&
-         !lasting_.defined() && wire_type() != master_type();
+         !lasting_.defined() && wire_type() == at::kBFloat16 && master_type() != at::kBFloat16;
 }
 
 void GradientBuffer::keep_as_sent(const at::Tensor& sum) {

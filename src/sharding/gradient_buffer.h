@@ -37,9 +37,10 @@ struct GradientFlight {
 /// the first exchanged pass needs no second buffer: `local` is the lasting buffer, and `result` is
 /// it or this rank's part of it.
 ///
-/// Note [Kept as sent]: a gradient that travels in a narrow type, is exchanged once in its step and
-/// is seen by sheaf's optimizer only stays as it came: copied to the master's type it would have
-/// the same digits in twice the memory. On GPUs, where its memory need not last.
+/// Note [Kept as sent]: a gradient that travels in bf16, is exchanged once in its step and is seen
+/// by sheaf's optimizer only stays as it came: copied to the master's type it would have the same
+/// digits in twice the memory. On GPUs, where its memory need not last. In fp16 it would not stand
+/// what is done with it next: norms and scales.
 ///
 /// Note [Gradients come and go]: on a GPU memory is cheap to take and give back, so the lasting
 /// buffer is there from a step's first gradient to its last use, and activations have the room in

@@ -69,13 +69,13 @@ void Reducer::begin_pass() {
 
 void Reducer::add(std::size_t parameter, const at::Tensor& gradient) {
   const GradientPlace& place = places_[parameter];
-  buffer_of(place).add(place.member, gradient, exchanging_);
+  buffer_of(place).add(place.member, gradient, exchanging());
 }
 
 module::GradientTarget Reducer::open(std::size_t parameter, at::ScalarType type) {
   const GradientPlace& place = places_[parameter];
   return buffer_of(place).open(
-      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging_);
+      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging());
 }
 
 module::EarlyGradientPtr Reducer::lend(std::size_t parameter, at::ScalarType type) {
@@ -83,7 +83,7 @@ module::EarlyGradientPtr Reducer::lend(std::size_t parameter, at::ScalarType typ
   // Exchanges of a pass that failed may still be at the memory.
   begin_pass();
   return buffer_of(place).lend(
-      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging_);
+      place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging());
 }
 
 bool Reducer::settle(std::size_t parameter, const module::EarlyGradient& gradient) {
@@ -98,7 +98,7 @@ void Reducer::complete(std::size_t parameter) {
   seen_[parameter] = true;
   if (--waiting_[place.unit] > 0) return;
   completed_.push_back(place.unit);
-  if (exchanging_) launch_complete();
+  if (exchanging()) launch_complete();
 }
 
 GradientBuffer& Reducer::buffer_of(const GradientPlace& place) {
@@ -178,7 +178,7 @@ std::vector<bool> Reducer::note_contributions() {
 void Reducer::end_pass() {
   // A pass that asked for other gradients (torch::autograd::grad) has none for the parameters.
   const bool had_any = std::find(seen_.begin(), seen_.end(), true) != seen_.end();
-  if (exchanging_ && (had_any || context_.options.find_unused)) {
+  if (exchanging() && (had_any || context_.options.find_unused)) {
     const std::vector<bool> given = note_contributions();
     if (!context_.options.find_unused) refuse_missing(given);
     while (launched_ < order_.size()) launch(order_[launched_++]);

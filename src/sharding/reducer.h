@@ -30,9 +30,10 @@ class Reducer {
   [[nodiscard]] const GradientPlace& place(std::size_t parameter) const {
     return places_[parameter];
   }
-  /// Whether passes end with an exchange.
-  void set_exchanging(bool exchanging) { exchanging_ = exchanging; }
-  [[nodiscard]] bool exchanging() const { return exchanging_; }
+  /// Between these two passes end without an exchange; they may be nested.
+  void begin_local() { ++local_scopes_; }
+  void end_local() { --local_scopes_; }
+  [[nodiscard]] bool exchanging() const { return local_scopes_ == 0; }
 
   /// Has `on_reduced` called in the next pass that ends with an exchange, for each unit as soon as
   /// its exchange is over.
@@ -82,7 +83,7 @@ class Reducer {
   const Inventory& inventory_;
   Units& units_;
   std::vector<GradientPlace> places_;
-  bool exchanging_ = true;
+  int local_scopes_ = 0;
 
   /// Parameters of each unit that have not been seen in this pass, and those that have.
   std::vector<std::size_t> waiting_;

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -41,6 +42,15 @@ Bytes size_of(const at::Tensor& tensor) {
   return {tensor.numel() * static_cast<std::int64_t>(tensor.element_size())};
 }
 
+/// For whoever looks for parameters that are spread, when nobody watches any more.
+std::string spread_over_ranks(const std::string& owner) {
+  return fmt::format(
+      "the parameters of unit \"{}\" are spread over the ranks, and nothing here gathers them: "
+      "call "
+      "its module by sheaf::forward, hold it by state.summon(module), or shard with wake = touch",
+      owner);
+}
+
 }  // namespace
 
 Segment::Segment(const Context& context,
@@ -61,8 +71,9 @@ Segment::Segment(const Context& context,
   } else {
     place_memory(context, starting_values(context, inventory));
   }
+  master_in_flat_ = master_.is_alias_of(flat_);
   adopt(inventory);
-  if (context.cuts_parameters()) take_memory(flat_);
+  if (context.cuts_parameters()) free();
 }
 
 /// Returns the parameters' values end to end, in the master's type.
@@ -145,8 +156,6 @@ void Segment::adopt(const Inventory& inventory) {
   }
 }
 
-bool Segment::master_in_flat() const { return master_.is_alias_of(flat_); }
-
 at::Tensor Segment::own_part() const { return flat_.narrow(0, own_.begin, own_.size); }
 
 layout::Range Segment::local_part(std::size_t member) const {
@@ -176,7 +185,7 @@ Pending Segment::start_gather(const Context& context) {
 }
 
 void Segment::free() {
-  take_memory(flat_);
+  take_memory(flat_, spread_over_ranks(owner_));
   gathered_ = {};
 }
 

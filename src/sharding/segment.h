@@ -45,7 +45,7 @@ class Segment {
   [[nodiscard]] const std::string& owner() const { return owner_; }
   [[nodiscard]] const at::Tensor& flat() const { return flat_; }
   [[nodiscard]] const at::Tensor& master() const { return master_; }
-  [[nodiscard]] bool master_in_flat() const;
+  [[nodiscard]] bool master_in_flat() const { return master_in_flat_; }
   /// Returns this rank's part of the flat buffer.
   [[nodiscard]] at::Tensor own_part() const;
   /// Returns where parameter `member` and its local part lie.
@@ -83,6 +83,7 @@ class Segment {
   layout::Range own_;
   at::Tensor flat_;
   at::Tensor master_;
+  bool master_in_flat_ = false;
   std::vector<memory::Charge> charges_;
   memory::Charge gathered_;
 };

@@ -37,11 +37,15 @@ Summoned::~Summoned() {
 NoSyncScope::NoSyncScope(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {
   const bool reduces =
       engine_->context().cuts_gradients() && engine_->context().options.no_sync == NoSync::reduce;
-  if (!reduces) engine_->reducer().set_exchanging(false);
+  if (reduces) {
+    engine_.reset();
+  } else {
+    engine_->reducer().begin_local();
+  }
 }
 
 NoSyncScope::~NoSyncScope() {
-  if (engine_) engine_->reducer().set_exchanging(true);
+  if (engine_) engine_->reducer().end_local();
 }
 
 State::State(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}

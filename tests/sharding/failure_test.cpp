@@ -1,4 +1,5 @@
 // A pass that fails on all ranks leaves nothing behind: the next one counts alone.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -9,6 +10,8 @@
 
 namespace sheaf::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 /// Where a pass fails.
 enum class Place { nowhere, forward, backward };
@@ -102,6 +105,37 @@ TEST(Failure, LeavesAForeignOptimizerUsable) {
       expected.step();
     }
     require_close(state.gather_full(), values_of(*alone), 1e-9, stage);
+  });
+}
+
+TEST(Failure, OfALayerThatNobodyGathersNamesItsUnit) {
+  on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
+    const auto model = built<Fragile>();
+    auto& fragile = dynamic_cast<Fragile&>(*model);
+    const sharding::State state = shard(*model, {.group = world, .wake = sharding::Wake::boundary});
+    // Boundaries have proved enough after these, so nobody watches operators any more.
+    for (int step = 0; step < 3; ++step) one_pass(*model, random_batch(step));
+    const auto use = [&] { static_cast<void>(fragile.third->weight.sum()); };
+    EXPECT_THAT(use, ::testing::ThrowsMessage<c10::Error>(HasSubstr("unit \"third\"")));
+    const auto summoned = state.summon(*fragile.third);
+    EXPECT_NO_THROW(use());
+  });
+}
+
+TEST(Failure, OfAStepWithAPassThatWasNotExchangedNamesItsUnit) {
+  with_stages(2, [](const ShardOptions& options, const std::string& stage) {
+    const auto model = built<Fragile>();
+    const sharding::State state = shard(*model, options);
+    optim::AdamW optimizer(state.slots());
+    one_pass(*model, random_batch(0));
+    {
+      const auto local = state.no_sync();
+      one_pass(*model, random_batch(1));
+    }
+    EXPECT_THAT(error_of([&] { optimizer.step(); }), HasSubstr("have not been exchanged")) << stage;
+    state.zero_gradients();
+    one_pass(*model, random_batch(2));
+    EXPECT_NO_THROW(optimizer.step()) << stage;
   });
 }
 

@@ -165,6 +165,21 @@ TEST(Traffic, OfLocalPassesIsThatOfOneReduction) {
   });
 }
 
+TEST(Traffic, IsNoneOfGradientsUntilTheOutermostLocalScopeEnds) {
+  for_each_stage([](const ShardOptions& options) {
+    Session session({}, options);
+    const comm::Traffic start = options.group->traffic();
+    {
+      const auto outer = session.state().no_sync();
+      { const auto inner = session.state().no_sync(); }
+      session.forward_and_backward();
+    }
+    const comm::Traffic sent = options.group->traffic() - start;
+    EXPECT_EQ(sent.of(kScatter.first, kScatter.second).calls, 0) << name_of(options.stage);
+    EXPECT_EQ(sent.of(kReduce.first, kReduce.second).calls, 0) << name_of(options.stage);
+  });
+}
+
 TEST(Traffic, OfReducedPassesIsAReductionEachWhereGradientsAreCut) {
   for_each_stage([](ShardOptions options) {
     options.no_sync = NoSync::reduce;
