@@ -24,7 +24,9 @@ Unit unit_of(std::vector<std::size_t> members,
 std::vector<Unit> units_of_blocks(const std::vector<Parameter>& parameters,
                                   const Setting& setting) {
   std::map<int, std::vector<std::size_t>> members;
-  for (std::size_t p = 0; p < parameters.size(); ++p) members[parameters[p].block].push_back(p);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    members[setting.flat ? kNoBlock : parameters[p].block].push_back(p);
+  }
   std::vector<Unit> units;
   for (auto& [block, own] : members) {
     if (block == kNoBlock) continue;

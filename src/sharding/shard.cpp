@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/nn/module.h>
 
 #include <algorithm>
@@ -126,7 +127,8 @@ bool steps_own(const ParameterInfo& info, const ShardOptions& options) {
          options.precision.compute.value_or(stored) == stored;
 }
 
-/// An optimizer holds one more handle of every parameter than the model does. See shard().
+/// An optimizer holds one more handle of every parameter than the model does. See shard(). Most are
+/// enough: a parameter that is registered without a member of its own has one handle less.
 void check_handles(const Inventory& inventory, const ShardOptions& options) {
   if (options.allow_outside_handles) return;
   std::size_t trainable = 0;
@@ -138,11 +140,15 @@ void check_handles(const Inventory& inventory, const ShardOptions& options) {
     const std::size_t expected = 1 + kHandlesInModel * (1 + info.aliases.size());
     held += info.tensor.use_count() > expected ? 1 : 0;
   }
-  if (trainable == 0 || held < trainable) return;
+  if (2 * held <= trainable) return;
   throw UsageError(
-      "shard: someone outside of the model holds all its parameters, probably an optimizer built "
-      "before; build it afterwards from state.slots() or state.parameters(), or set "
-      "allow_outside_handles if it is something else");
+      fmt::format("shard: someone outside of the model holds its parameters, probably an optimizer "
+                  "built before; "
+                  "build it afterwards from state.slots() or state.parameters(), or set "
+                  "allow_outside_handles if "
+                  "it is something else; held are {} of {}",
+                  held,
+                  trainable));
 }
 
 std::vector<std::string> describe_model(const Inventory& inventory) {
@@ -163,8 +169,7 @@ std::vector<std::string> describe_model(const Inventory& inventory) {
   return lines;
 }
 
-std::vector<std::string> describe_options(const ShardOptions& options,
-                                          const std::vector<UnitPlan>& plans) {
+std::vector<std::string> describe_options(const ShardOptions& options) {
   const auto type = [](const std::optional<at::ScalarType>& dtype) {
     return dtype ? c10::toString(*dtype) : "as given";
   };
@@ -188,7 +193,17 @@ std::vector<std::string> describe_options(const ShardOptions& options,
                   options.broadcast_start,
                   options.starts_blank,
                   options.seed,
-                  options.reduce_hook != nullptr)};
+                  options.reduce_hook != nullptr),
+      fmt::format("policy {}, wrap types [{}], names [{}], min_parameters {}",
+                  static_cast<int>(options.policy),
+                  fmt::join(options.wrap.types, ", "),
+                  fmt::join(options.wrap.names, ", "),
+                  options.wrap.min_parameters)};
+  return lines;
+}
+
+std::vector<std::string> describe_units(const std::vector<UnitPlan>& plans) {
+  std::vector<std::string> lines;
   for (const UnitPlan& plan : plans) {
     lines.push_back(fmt::format("unit \"{}\" with {} parameters, reshard_after_forward {}",
                                 plan.name,
@@ -227,10 +242,12 @@ State shard(torch::nn::Module& model, const ShardOptions& options) {
   const std::vector<BlockClaim> claims = take_block_claims(inventory);
   Context context = make_context(options, device_of(inventory, options));
   check_agreement(context.world, describe_model(inventory), "models");
+  // Before anything that refuses what is wrong on one rank alone: the others would wait for it.
+  check_agreement(context.world, describe_options(options), "options for shard()");
   check_parameters(inventory);
   check_handles(inventory, options);
   const std::vector<UnitPlan> plans = plan_units(inventory, options, claims);
-  check_agreement(context.world, describe_options(options, plans), "options for shard()");
+  check_agreement(context.world, describe_units(plans), "units of shard()");
   settle_frozen(context, inventory);
   const auto engine = std::make_shared<Engine>(std::move(context), std::move(inventory), plans);
   engine->attach();
@@ -244,11 +261,6 @@ State replicate(torch::nn::Module& model, ShardOptions options) {
 
 void fully_shard(torch::nn::Module& block, const BlockOptions& options) {
   add_block_claim(block, options);
-}
-
-State fully_shard(torch::nn::Module& model, ShardOptions options) {
-  options.stage = Stage::zero3;
-  return shard(model, options);
 }
 
 }  // namespace sheaf

@@ -191,6 +191,15 @@ std::vector<UnitPlan> plan_units(const Inventory& inventory,
   if (wrapped && options.policy == Policy::bucketed) {
     throw UsageError("zero3 gathers what a module needs: its policy is wrap or flat, got bucketed");
   }
+  const WrapOptions& wrap = options.wrap;
+  const bool chooses =
+      !claims.empty() || !wrap.types.empty() || !wrap.names.empty() || wrap.min_parameters > 0;
+  if (wrapped && options.policy == Policy::flat && chooses) {
+    throw UsageError(
+        "zero3 with the policy flat is one unit, but modules were chosen for units of their own, "
+        "by "
+        "wrap or fully_shard(block): leave out the one or the other");
+  }
   if (!wrapped && options.policy == Policy::wrap) {
     throw UsageError("the policy wrap is for zero3; other stages take flat or bucketed");
   }

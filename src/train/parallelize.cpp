@@ -34,7 +34,10 @@ at::ScalarType reduce_type(Reduce reduce) {
   return at::kFloat;
 }
 
-sharding::WrapOptions wrap_of(const models::Model& model, const ShardSection& options) {
+sharding::WrapOptions wrap_of(const models::Model& model,
+                              const ShardSection& options,
+                              sharding::Policy policy) {
+  if (policy == sharding::Policy::flat) return {};
   if (options.min_parameters > 0) return {.min_parameters = options.min_parameters};
   return {.names = model.blocks()};
 }
@@ -60,7 +63,7 @@ sharding::State parallelize(models::Model& model,
       .stage = strategy.stage,
       .policy = strategy.policy,
       .buckets = {.cap = options.shard.bucket, .first_cap = options.shard.first_bucket},
-      .wrap = wrap_of(model, options.shard),
+      .wrap = wrap_of(model, options.shard, strategy.policy),
       .precision = {.compute = compute_type(options.precision.compute),
                     .master = options.precision.master == Master::bf16 ? at::kBFloat16 : at::kFloat,
                     .reduce = reduce_type(options.precision.reduce)},

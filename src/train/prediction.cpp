@@ -31,7 +31,7 @@ plan::Setting setting_of(const RunOptions& options, int ranks) {
   const std::int64_t share = divided_up(options.batch.global, ranks);
   const std::int64_t micro = options.batch.micro > 0 ? options.batch.micro : share;
   return {.stage = stage_of(strategy.stage),
-          .flat = strategy.policy == sharding::Policy::flat && strategy.stage != Stage::zero3,
+          .flat = strategy.policy == sharding::Policy::flat,
           .reshard_after_forward = strategy.reshard_after_forward,
           .shard = ranks / options.mesh.replicate,
           .replicate = options.mesh.replicate,

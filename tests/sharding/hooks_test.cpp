@@ -158,6 +158,62 @@ TEST(Agreement, TellsWhichRankHasOtherOptions) {
   });
 }
 
+/// What the ranks are told where only rank 1 has this option, which some of them could not have.
+std::string told_where_rank_1(const std::function<void(ShardOptions&)>& differs) {
+  std::string told;
+  on_ranks(Way::shared_threads, 2, [&](const comm::Group& world) {
+    ShardOptions options{.group = world};
+    if (world.rank() == 1) differs(options);
+    const auto model = built<Stack>();
+    const std::string own = error_of([&] { static_cast<void>(shard(*model, options)); });
+    if (world.rank() == 0) told = own;
+  });
+  return told;
+}
+
+TEST(Agreement, TellsEveryOptionThatDiffers) {
+  EXPECT_THAT(told_where_rank_1([](ShardOptions& options) { options.stage = Stage::zero1; }),
+              HasSubstr("rank 1 has stage 1, rank 0 has stage 3"));
+  EXPECT_THAT(told_where_rank_1([](ShardOptions& options) { options.max_gathered = 3; }),
+              HasSubstr("rank 1 has prefetch true, max_gathered 3"));
+  EXPECT_THAT(told_where_rank_1([](ShardOptions& options) { options.find_unused = true; }),
+              HasSubstr("find_unused true"));
+  EXPECT_THAT(told_where_rank_1([](ShardOptions& options) { options.wrap.types = {"Layer"}; }),
+              HasSubstr("wrap types [Layer]"));
+}
+
+TEST(Agreement, ComesBeforeARankRefusesItsOwnOptions) {
+  EXPECT_THAT(told_where_rank_1([](ShardOptions& options) { options.wrap.names = {"nowhere"}; }),
+              HasSubstr("names [nowhere]"));
+  EXPECT_THAT(
+      told_where_rank_1([](ShardOptions& options) { options.policy = sharding::Policy::bucketed; }),
+      HasSubstr("rank 1 has policy"));
+}
+
+/// What the ranks are told where rank 1 has changed its model.
+std::string told_where_rank_1_has(const std::function<void(torch::nn::Module&)>& change) {
+  std::string told;
+  on_ranks(Way::shared_threads, 2, [&](const comm::Group& world) {
+    const auto model = built<Stack>();
+    if (world.rank() == 1) change(*model);
+    const std::string own = error_of([&] { static_cast<void>(shard(*model, {.group = world})); });
+    if (world.rank() == 0) told = own;
+  });
+  return told;
+}
+
+TEST(Agreement, TellsWhichRankHasAnotherTypeOrFrozenOrMoreParameters) {
+  EXPECT_THAT(told_where_rank_1_has([](torch::nn::Module& model) { model.to(at::kFloat); }),
+              HasSubstr("rank 1 has parameter first.weight [7, 6] Float"));
+  EXPECT_THAT(told_where_rank_1_has(
+                  [](torch::nn::Module& model) { model.parameters()[1].requires_grad_(false); }),
+              HasSubstr("rank 1 has frozen parameter first.bias"));
+  EXPECT_THAT(told_where_rank_1_has([](torch::nn::Module& model) {
+                model.register_parameter("more", at::ones({2}, at::kDouble));
+              }),
+              HasSubstr("rank 1 has parameter more [2] Double"));
+}
+
 struct Sparse final : TinyModel {
   Sparse()
       : table(register_module(

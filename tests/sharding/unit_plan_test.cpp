@@ -127,6 +127,13 @@ TEST(UnitPlan, PutsEverythingInTheRootWhenFlat) {
   EXPECT_EQ(units.front().second.size(), 7);
 }
 
+TEST(UnitPlan, RefusesToChooseModulesWhenFlat) {
+  const ShardOptions named{.policy = Policy::flat, .wrap = {.names = {"layers.0"}}};
+  EXPECT_THROW(plan(Net(), named), UsageError);
+  EXPECT_THROW(plan(Net(), {.policy = Policy::flat, .wrap = {.min_parameters = 5}}), UsageError);
+  EXPECT_THROW(plan(Net(), {.policy = Policy::flat}, {"layers.1"}), UsageError);
+}
+
 TEST(UnitPlan, KnowsTypesByTheirShortAndFullNames) {
   EXPECT_EQ(plan(Net(), {.wrap = {.types = {"Layer"}}}), kByLayer);
   EXPECT_EQ(plan(Net(), {.wrap = {.types = {"LayerImpl"}}}), kByLayer);

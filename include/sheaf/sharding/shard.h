@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include "sheaf/sharding/options.h"
 #include "sheaf/sharding/state.h"
 
@@ -18,10 +20,17 @@ namespace sheaf {
 /// shard() with stage ddp.
 [[nodiscard]] sharding::State replicate(torch::nn::Module& model, ShardOptions options);
 
-/// Makes a block a unit of its own when the model around it is sharded.
+/// Makes a block a unit of its own when the model around it is sharded with stage zero3; other
+/// stages have no units of blocks and do without.
 void fully_shard(torch::nn::Module& block, const sharding::BlockOptions& options = {});
 
 /// shard() with stage zero3: the blocks claimed before become units, the root takes the rest.
-[[nodiscard]] sharding::State fully_shard(torch::nn::Module& model, ShardOptions options);
+/// A template so that fully_shard(block, {.reshard_after_forward = false}), which fits both, means
+/// the block.
+template <std::same_as<ShardOptions> Options = ShardOptions>
+[[nodiscard]] sharding::State fully_shard(torch::nn::Module& model, Options options) {
+  options.stage = Stage::zero3;
+  return shard(model, options);
+}
 
 }  // namespace sheaf
