@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "finite.h"
 #include "sheaf/base/error.h"
 #include "sheaf/memory/holders.h"
 
@@ -26,7 +27,10 @@ comm::Work plain_exchange(const GradientExchange& exchange, const comm::Group& g
 }  // namespace
 
 GradientBuffer::GradientBuffer(const Context& context, const Segment& segment)
-    : context_(context), segment_(segment), contributed_(segment.parameters().size(), false) {
+    : context_(context),
+      segment_(segment),
+      contributed_(segment.parameters().size(), false),
+      non_finite_(segment.parameters().size(), false) {
   if (context.device.is_cpu()) take_lasting();
 }
 
@@ -185,6 +189,14 @@ void GradientBuffer::fill_missing() {
   }
 }
 
+void GradientBuffer::note_non_finite() {
+  for (std::size_t i = 0; i < contributed_.size(); ++i) {
+    const layout::Range& place = segment_.place(i);
+    if (!contributed_[i] || is_finite(local_.narrow(0, place.begin, place.size))) continue;
+    non_finite_[i] = true;
+  }
+}
+
 GradientFlight GradientBuffer::start_exchange() {
   const at::NoGradGuard no_grad;
   if (used_up_) {
@@ -194,6 +206,7 @@ GradientFlight GradientBuffer::start_exchange() {
         segment_.owner()));
   }
   call_back_all();
+  if (context_.options.trace_non_finite) note_non_finite();
   fill_missing();
   widen_result();
   const bool keeps = keeps_as_sent();
@@ -257,6 +270,7 @@ void GradientBuffer::finish_exchange(GradientFlight& flight) {
 void GradientBuffer::forget_result() {
   has_result_ = false;
   used_up_ = false;
+  std::fill(non_finite_.begin(), non_finite_.end(), false);
   release_lasting();
 }
 

@@ -83,6 +83,8 @@ class GradientBuffer {
   [[nodiscard]] at::Tensor result() const {
     return has_result_ && !used_up_ ? result_ : at::Tensor();
   }
+  /// Tells whether what this rank gave to the result's exchanges was finite, where that is traced.
+  [[nodiscard]] bool was_finite(std::size_t member) const { return !non_finite_[member]; }
   /// The parameters have been stepped with the result. Its memory stays until it is forgotten: on a
   /// GPU the step may still read it.
   void use_up() { used_up_ = true; }
@@ -104,6 +106,7 @@ class GradientBuffer {
   void release_lasting();
   void clear_gaps(const at::Tensor& whole) const;
   void fill_missing();
+  void note_non_finite();
   [[nodiscard]] at::Tensor transient(std::int64_t numel,
                                      at::ScalarType dtype,
                                      std::vector<memory::Charge>& charges) const;
@@ -122,6 +125,7 @@ class GradientBuffer {
   at::Tensor local_;
   std::vector<memory::Charge> local_charges_;
   std::vector<bool> contributed_;
+  std::vector<bool> non_finite_;
   /// What is lent, by parameter; gone where the pass was dropped.
   std::map<std::size_t, std::weak_ptr<module::EarlyGradient>> lent_;
   memory::Charge charge_;

@@ -2,31 +2,17 @@
 
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
+#include "chunks.h"
+#include "finite.h"
 #include "optim/sum_of_squares.h"
 #include "quiet.h"
 
 namespace sheaf::sharding {
 namespace {
-
-/// Elements looked at in one go: on the CPU as many as stay in its caches, on a GPU as many as
-/// launches are worth.
-std::int64_t chunk_on(at::Device device) {
-  return device.is_cpu() ? std::int64_t{1} << 16 : std::int64_t{1} << 26;
-}
-
-bool is_finite(const at::Tensor& gradient) {
-  const std::int64_t chunk = chunk_on(gradient.device());
-  for (std::int64_t begin = 0; begin < gradient.numel(); begin += chunk) {
-    const std::int64_t size = std::min(chunk, gradient.numel() - begin);
-    if (!at::isfinite(gradient.narrow(0, begin, size)).all().item<bool>()) return false;
-  }
-  return true;
-}
 
 /// Adds the squares of a gradient's elements, in fp64, to `sum`; for the CPU.
 void add_squares(const at::Tensor& gradient, const at::Tensor& sum) {
@@ -88,33 +74,56 @@ bool all_finite(Engine& engine) {
   return bad.item<float>() == 0;
 }
 
-std::vector<NonFinite> find_non_finite(Engine& engine) {
-  const Quiet quiet;
-  const Context& context = engine.context();
+namespace {
+
+/// Flags the parameters whose gradients this rank has made or, if not `made`, keeps.
+at::Tensor non_finite_here(Engine& engine, bool made) {
   const auto num_parameters = static_cast<std::int64_t>(engine.inventory().parameters.size());
-  const at::Tensor own = at::zeros({num_parameters}, at::kInt);
+  at::Tensor flags = at::zeros({num_parameters}, at::kInt);
   for (Unit& unit : engine.units()) {
     for (std::size_t s = 0; s < unit.segments().size(); ++s) {
-      if (!unit.gradients()[s] || !unit.gradients()[s]->result().defined()) continue;
+      const auto& gradient = unit.gradients()[s];
+      if (!gradient || !gradient->result().defined()) continue;
       const Segment& segment = unit.segments()[s];
       for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
-        const bool fine = is_finite(segment.part_of(unit.gradients()[s]->result(), m));
-        own.mutable_data_ptr<int>()[segment.parameters()[m]] = fine ? 0 : 1;
+        const bool fine =
+            made ? gradient->was_finite(m) : is_finite(segment.part_of(gradient->result(), m));
+        flags.mutable_data_ptr<int>()[segment.parameters()[m]] = fine ? 0 : 1;
       }
     }
   }
-  const at::Tensor all = at::empty({num_parameters * context.shard.size()},
-                                   at::TensorOptions(context.device).dtype(at::kInt));
-  context.shard.all_gather(all, own.to(context.device), {.purpose = comm::Purpose::control}).wait();
+  return flags;
+}
+
+std::vector<NonFinite> find_non_finite(Engine& engine, const comm::Group& group, bool made) {
+  const at::Tensor own = non_finite_here(engine, made);
+  const std::int64_t num_parameters = own.numel();
+  const at::Device device = engine.context().device;
+  const at::Tensor all =
+      at::empty({num_parameters * group.size()}, at::TensorOptions(device).dtype(at::kInt));
+  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
   const at::Tensor flags = all.cpu();
   std::vector<NonFinite> found;
-  for (int rank = 0; rank < context.shard.size(); ++rank) {
+  for (int rank = 0; rank < group.size(); ++rank) {
     for (std::int64_t p = 0; p < num_parameters; ++p) {
       if (flags.const_data_ptr<int>()[rank * num_parameters + p] == 0) continue;
-      found.push_back({engine.inventory().parameters[static_cast<std::size_t>(p)].name, rank});
+      const auto& info = engine.inventory().parameters[static_cast<std::size_t>(p)];
+      found.push_back({.parameter = info.name, .rank = rank, .made_there = made});
     }
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<NonFinite> find_non_finite(Engine& engine) {
+  const Quiet quiet;
+  const Context& context = engine.context();
+  if (context.options.trace_non_finite) {
+    auto made = find_non_finite(engine, context.world, /*made=*/true);
+    if (!made.empty()) return made;
+  }
+  return find_non_finite(engine, context.shard, /*made=*/false);
 }
 
 }  // namespace sheaf::sharding

@@ -188,6 +188,7 @@ std::vector<std::string> describe_options(const ShardOptions& options) {
                   options.gradient_scale,
                   static_cast<int>(options.no_sync),
                   options.find_unused),
+      fmt::format("trace_non_finite {}", options.trace_non_finite),
       fmt::format("buffer_sync {}, broadcast_start {}, starts_blank {}, seed {}, a reduce hook: {}",
                   static_cast<int>(options.buffer_sync),
                   options.broadcast_start,

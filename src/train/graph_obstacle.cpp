@@ -25,6 +25,7 @@ std::optional<std::string> graph_obstacle(const RunOptions& options, const Graph
   if (options.fault.check == comm::Check::full) {
     return "fault.check = full compares every exchange on the host";
   }
+  if (options.fault.trace_nonfinite) return "fault.trace_nonfinite looks at gradients on the host";
   if (setting.labels_memory) return "memory is counted block by block";
   return std::nullopt;
 }

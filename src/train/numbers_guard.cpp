@@ -1,6 +1,7 @@
 #include "train/numbers_guard.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +19,11 @@ double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
+}
+
+std::string made_by(const std::set<int>& ranks) {
+  if (ranks.empty()) return "";
+  return fmt::format(" on {} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
 }  // namespace
@@ -64,10 +70,15 @@ std::string NumbersGuard::name_parameters() const {
   const std::vector<sharding::NonFinite> found = state_.non_finite_gradients();
   if (found.empty()) return "";
   std::set<std::string> names;
-  for (const sharding::NonFinite& each : found) names.insert(each.parameter);
+  std::set<int> ranks;
+  for (const sharding::NonFinite& each : found) {
+    names.insert(each.parameter);
+    if (each.made_there) ranks.insert(each.rank);
+  }
   return fmt::format(
-      ", the gradient of {} is not finite{}",
+      ", the gradient of {} is not finite{}{}",
       found.front().parameter,
+      made_by(ranks),
       names.size() > 1 ? fmt::format(", nor those of {} more", names.size() - 1) : "");
 }
 

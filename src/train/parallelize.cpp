@@ -73,6 +73,7 @@ sharding::State parallelize(models::Model& model,
       .max_gathered = options.shard.max_gathered,
       .overlap = options.shard.overlap,
       .no_sync = options.shard.no_sync,
+      .trace_non_finite = options.fault.trace_nonfinite,
       .seed = static_cast<std::uint64_t>(options.train.seed)};
   if (options.model.from.empty()) return shard(model, shard_options);
   const hub::ModelFolder folder(options.model.from);

@@ -65,6 +65,25 @@ TEST(ReduceHook, SendsBrainFloat) {
   });
 }
 
+TEST(Gradients, AreTracedToTheRankThatMadeThem) {
+  with_stages(3, [](ShardOptions options, const std::string& stage) {
+    options.trace_non_finite = true;
+    const auto model = built<Stack>();
+    const sharding::State state = shard(*model, options);
+    Batch own = random_batch(0).part(options.group->rank(), 3);
+    if (options.group->rank() == 1) own.inputs = own.inputs / 0.0;
+    one_pass(*model, own);
+    const auto found = state.non_finite_gradients();
+    require(!found.empty(), stage + ": nothing found");
+    for (const sharding::NonFinite& each : found) {
+      require(each.made_there && each.rank == 1, stage + ": another rank");
+    }
+    state.zero_gradients();
+    one_pass(*model, random_batch(1).part(options.group->rank(), 3));
+    require(state.non_finite_gradients().empty(), stage + ": remembered");
+  });
+}
+
 TEST(ReduceHook, RefusesTypesThatAreNotSmall) {
   EXPECT_THAT(error_of([] { static_cast<void>(sharding::cast_hook(at::kFloat)); }),
               HasSubstr("got Float"));

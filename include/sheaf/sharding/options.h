@@ -101,6 +101,10 @@ struct ShardOptions {
   /// Whether parameters may go without a gradient. If so, those that no rank used sit out the step,
   /// for one small exchange per step; if not, they are an error that names them.
   bool find_unused = false;
+  /// Whether each rank looks at its gradients before they are exchanged, so that
+  /// State::non_finite_gradients() names the ranks that made bad ones. One pass over all gradients
+  /// more; on a GPU the host waits for them.
+  bool trace_non_finite = false;
   BufferSync buffer_sync = BufferSync::broadcast;
   /// Whether all ranks start from rank 0's parameters and buffers.
   bool broadcast_start = true;

@@ -49,8 +49,11 @@ struct UnitInfo {
 
 struct NonFinite {
   std::string parameter;
-  /// Rank, in the sharded group, whose part of the gradient is not finite.
+  /// The rank that made it; or, if not `made_there`, the one in the group over which the model is
+  /// cut that keeps a part of the sum which is not finite.
   int rank = 0;
+  /// Known with ShardOptions::trace_non_finite, unless the sum alone is not finite.
+  bool made_there = false;
 };
 
 /// Whole parameters, for as long as it lives. See State::summon().
@@ -121,7 +124,8 @@ class State {
   /// Forgets the gradients. sheaf's optimizers do it at the end of a step.
   void zero_gradients() const;
   [[nodiscard]] NoSyncScope no_sync() const;
-  /// Looks for gradients that are infinite or not a number, on all ranks. One exchange.
+  /// Looks for gradients that are infinite or not a number, on all ranks. One exchange, or two
+  /// where they are traced.
   [[nodiscard]] std::vector<NonFinite> non_finite_gradients() const;
 
   /// Makes the parameters below `module` whole and readable in any way; with `write`, what was

@@ -35,6 +35,7 @@ struct FaultSection {
   /// As long as NCCL waits by itself.
   Seconds timeout{600};
   OnBadNumbers nonfinite = OnBadNumbers::stop;
+  bool trace_nonfinite = false;
   OnBadNumbers spike = OnBadNumbers::stop;
   double spike_factor = 0;
   std::int64_t spike_window = 50;
@@ -52,6 +53,9 @@ void describe(Fields& field, FaultSection& fault) {
         "how long an exchange may wait for a rank before the run is ended; 0: for ever",
         at_least(Seconds(0)));
   field("nonfinite", fault.nonfinite, "when a loss or a gradient is not finite");
+  field("trace_nonfinite",
+        fault.trace_nonfinite,
+        "name the ranks that made such gradients: a look at all of them in every step");
   field("spike", fault.spike, "when a loss is far above those before it");
   field("spike_factor",
         fault.spike_factor,
