@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "sheaf/memory/holders.h"
 #include "sheaf/module/deferred.h"
 
 namespace sheaf::sharding {
@@ -36,6 +37,23 @@ Buffers::Buffers(const Context& context, const std::vector<BufferInfo>& buffers)
     packs_[place->second].buffers.push_back(buffer);
   }
   if (context.options.broadcast_start) broadcast();
+  if (context.options.buffer_sync != BufferSync::none) return;
+  for (Pack& pack : packs_) {
+    pack.flat.reset();
+    pack.charge = {};
+  }
+}
+
+void Buffers::take_memory(Pack& pack) const {
+  if (pack.flat.defined()) return;
+  constexpr const char* kOwner = "(buffers)";
+  std::int64_t numel = 0;
+  for (const at::Tensor& buffer : pack.buffers) numel += buffer.numel();
+  const memory::HeldFor exchange(memory::Purpose::communication, kOwner);
+  pack.flat = at::empty({numel}, pack.buffers.front().options());
+  memory::Ledger ledger = context_.options.ledger;
+  pack.charge = ledger.charge(
+      memory::Purpose::communication, kOwner, {static_cast<std::int64_t>(pack.flat.nbytes())});
 }
 
 void Buffers::broadcast() { exchange(/*average=*/false); }
@@ -49,9 +67,7 @@ void Buffers::exchange(bool average) {
   if (context_.world.size() == 1) return;
   const at::NoGradGuard no_grad;
   for (Pack& pack : packs_) {
-    std::int64_t numel = 0;
-    for (const at::Tensor& buffer : pack.buffers) numel += buffer.numel();
-    if (!pack.flat.defined()) pack.flat = at::empty({numel}, pack.buffers.front().options());
+    take_memory(pack);
     std::int64_t begin = 0;
     for (const at::Tensor& buffer : pack.buffers) {
       pack.flat.narrow(0, begin, buffer.numel()).view(buffer.sizes()).copy_(buffer);

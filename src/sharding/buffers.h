@@ -4,6 +4,7 @@
 
 #include "context.h"
 #include "inventory.h"
+#include "sheaf/memory/ledger.h"
 
 namespace sheaf::sharding {
 
@@ -21,8 +22,10 @@ class Buffers {
   struct Pack {
     std::vector<at::Tensor> buffers;
     at::Tensor flat;
+    memory::Charge charge;
   };
   void exchange(bool average);
+  void take_memory(Pack& pack) const;
 
   const Context& context_;
   std::vector<Pack> packs_;

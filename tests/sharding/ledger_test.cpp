@@ -212,6 +212,24 @@ TEST(NoSync, CostsNoMemoryWherePassesAreReduced) {
   }
 }
 
+/// Bytes that a tower's buffers are packed in: two of fp32 and one of int64.
+std::int64_t packed_buffers(const comm::Group& world, sharding::BufferSync sync) {
+  Session session({.buffers = true}, {.group = world, .stage = Stage::zero2, .buffer_sync = sync});
+  session.step();
+  std::int64_t bytes = 0;
+  for (const memory::LedgerEntry& entry : session.state().ledger().entries()) {
+    bytes += entry.owner == "(buffers)" ? entry.current.count : 0;
+  }
+  return bytes;
+}
+
+TEST(BuffersOnTheLedger, AreThereAsLongAsTheyAreExchanged) {
+  on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
+    EXPECT_EQ(packed_buffers(world, sharding::BufferSync::broadcast), 2 * 16 * 4 + 8);
+    EXPECT_EQ(packed_buffers(world, sharding::BufferSync::none), 0);
+  });
+}
+
 TEST(Evaluation, LeavesNothingGatheredByBoundary) {
   on_ranks(Way::shared_threads, 2, [](const comm::Group& world) {
     Session session({}, {.group = world, .wake = Wake::boundary});
