@@ -182,8 +182,9 @@ void check(const DataOptions& options) {
     throw UsageError(fmt::format("data.evaluation_part must be between 0 and 0.9, got {}",
                                  options.evaluation_part));
   }
-  if (options.size < 1) {
-    throw UsageError(fmt::format("data.size must be at least 1, got {}", options.size));
+  if (options.size < 1 || options.size > kMostTokens) {
+    throw UsageError(
+        fmt::format("data.size must be between 1 and {}, got {}", kMostTokens, options.size));
   }
   if (!options.tokenizer.empty() &&
       (options.source == Source::mnist || options.source == Source::random)) {

@@ -15,23 +15,41 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Whatever stands in a file: what is not there, or is something else, is nothing.
+const Json& member(const Json& object, const char* key) {
+  static const Json kNothing;
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found == object.end() ? kNothing : *found;
+}
+
 std::optional<double> number_at(const Json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key) || !object[key].is_number()) return std::nullopt;
-  return object[key].get<double>();
+  const Json& value = member(object, key);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+int ranks_at(const Json& object) {
+  const Json& value = member(object, "ranks");
+  return value.is_number_unsigned() ? value.get<int>() : 1;
 }
 
 void read_line(const Json& line, Baseline& baseline, bool& ended) {
-  const std::string event = line.value("event", "");
+  const std::string event = text_at(line, "event");
   if (event == "start") {
     ended = false;
-    baseline.ranks = line.value("ranks", 1);
-    baseline.strategy = line.value("strategy", "");
+    baseline.ranks = ranks_at(line);
+    baseline.strategy = text_at(line, "strategy");
   } else if (event == "end") {
-    ended = line["interrupted"].is_null();
+    ended = member(line, "interrupted").is_null();
     baseline.elapsed = Seconds(number_at(line, "elapsed_seconds").value_or(0));
     baseline.items_per_second = number_at(line, "items_per_second").value_or(0);
-    baseline.evaluation_loss = number_at(line["evaluation"], "loss");
-    baseline.accuracy = number_at(line["evaluation"], "accuracy");
+    const Json& evaluation = member(line, "evaluation");
+    baseline.evaluation_loss = number_at(evaluation, "loss");
+    baseline.accuracy = number_at(evaluation, "accuracy");
   }
 }
 

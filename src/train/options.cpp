@@ -42,7 +42,7 @@ void check_mesh(const RunOptions& options, const sharding::Strategy& strategy, i
                     options.shard.stage));
   }
   if (options.mesh.shard == 0) throw UsageError("mesh.shard must be at least 1, or -1, not 0");
-  const int given = options.mesh.replicate * std::max(options.mesh.shard, 1);
+  const std::int64_t given = std::int64_t{options.mesh.replicate} * std::max(options.mesh.shard, 1);
   const bool fits = options.mesh.shard > 0 ? given == ranks : ranks % given == 0;
   if (!fits) {
     throw UsageError(fmt::format("mesh.replicate = {} and mesh.shard = {} do not make {} ranks",
@@ -129,11 +129,12 @@ void check_options(const RunOptions& options, int ranks) {
   if (options.train.sample_tokens > 0 && options.train.sample_prompt.empty()) {
     throw UsageError("train.sample_prompt must not be empty: a text begins with something");
   }
-  if (!options.log.baseline.empty()) static_cast<void>(read_baseline(options.log.baseline));
 }
 
 void check(const RunOptions& options, int ranks) {
   check_options(options, ranks);
+  // Not for ranks, which call the above: rank 0 alone reads it, and other hosts need not have it.
+  if (!options.log.baseline.empty()) static_cast<void>(read_baseline(options.log.baseline));
   check_export(options, shape_of(options));
   const data::Data data = open_data(options);
   if (options.checkpoint.keep_best && data.evaluation == nullptr) {

@@ -11,10 +11,20 @@ namespace {
 std::int64_t count_steps(const RunOptions& options, const data::Dataset& dataset) {
   const TrainSection& train = options.train;
   if (train.steps > 0) return train.steps;
+  // Divided twice, since the tokens of a batch may be too many to count.
   if (train.tokens > 0) {
-    return divided_up(train.tokens, options.batch.global * dataset.targets_per_sample());
+    return divided_up(divided_up(train.tokens, dataset.targets_per_sample()), options.batch.global);
   }
-  return train.epochs * divided_up(dataset.size(), options.batch.global);
+  const std::int64_t per_epoch = divided_up(dataset.size(), options.batch.global);
+  if (per_epoch > kMost / train.epochs) {
+    throw UsageError(
+        fmt::format("a run has at most {} steps: set train.epochs lower or batch.global higher, "
+                    "got {} epochs of {} steps",
+                    kMost,
+                    train.epochs,
+                    per_epoch));
+  }
+  return train.epochs * per_epoch;
 }
 
 void check_length(const TrainSection& train) {

@@ -45,8 +45,20 @@ TEST(OpenData, KeepsNothingApartWithoutAnEvaluationPart) {
             "training (6 tokens left out)");
 }
 
+TEST(OpenData, RefusesSizesThatNobodyCanMean) {
+  for (const std::int64_t size : {std::int64_t{0}, kMostTokens + 1}) {
+    EXPECT_THAT(
+        error_of([&] { (void)open({.source = Source::random, .size = size}, {.context = 4}); }),
+        HasSubstr("data.size must be between 1 and 1125899906842624"));
+  }
+  EXPECT_THAT(error_of([] {
+                (void)open({.source = Source::stories, .size = kMostTokens}, {.context = 4});
+              }),
+              HasSubstr("data.size of stories must be at most 17179869184"));
+}
+
 TEST(OpenData, MakesRandomTokensOfAnySize) {
-  const Data data = open({.source = Source::random, .size = std::int64_t{1} << 50},
+  const Data data = open({.source = Source::random, .size = kMostTokens},
                          {.context = 1024, .vocabulary = 50'257, .seed = 3});
   EXPECT_EQ(data.info.vocabulary, 50'257);
   EXPECT_EQ(data.tokenizer, nullptr);

@@ -65,6 +65,21 @@ TEST_F(BaselineTest, SurvivesLinesThatAreNoRecords) {
   EXPECT_EQ(read_baseline(folder_).elapsed, Seconds(50));
 }
 
+TEST_F(BaselineTest, SurvivesRecordsOfAnotherShape) {
+  write_run(2, 50);
+  std::ofstream(folder_ + "/metrics.jsonl", std::ios::app) << R"({"event": 5}
+{"event": "start", "ranks": "many", "strategy": 3}
+{"event": "end"}
+{"event": "start", "ranks": -1}
+{"event": "end", "interrupted": null, "elapsed_seconds": "long", "evaluation": [1]}
+)";
+  const Baseline baseline = read_baseline(folder_);
+  EXPECT_EQ(baseline.ranks, 1);
+  EXPECT_EQ(baseline.strategy, "");
+  EXPECT_EQ(baseline.elapsed, Seconds(0));
+  EXPECT_FALSE(baseline.evaluation_loss || baseline.accuracy);
+}
+
 TEST_F(BaselineTest, ComparesTimesAndResults) {
   write_run(1, 50);
   std::ostringstream out;

@@ -36,6 +36,16 @@ TEST(Plan, CountsStepsOfTokensAndEpochs) {
   EXPECT_EQ(plan({.global = 8}, {.epochs = 3}, 2).steps, 39);
 }
 
+TEST(Plan, CountsTheStepsOfBatchesThatAreTooLargeToCount) {
+  EXPECT_EQ(plan({.global = std::int64_t{1} << 61}, {.tokens = kMost}, 1).steps, 1);
+}
+
+TEST(Plan, RefusesMoreStepsThanAnyRunHas) {
+  EXPECT_EQ(plan({.global = 100}, {.epochs = kMost}, 1).steps, kMost);
+  EXPECT_THAT([] { plan({.global = 99}, {.epochs = kMost / 2 + 1}, 1); },
+              ThrowsMessage<UsageError>(HasSubstr("epochs of 2 steps")));
+}
+
 TEST(Plan, TakesSmallerBatchesOnlyAtTheEndOfEpochs) {
   EXPECT_TRUE(plan({.global = 8}, {.epochs = 1}, 2).partial_batches);
   EXPECT_FALSE(plan({.global = 8}, {.steps = 1}, 2).partial_batches);

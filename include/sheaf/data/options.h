@@ -10,6 +10,9 @@
 
 namespace sheaf::data {
 
+/// More tokens than any run sees; keeps positions in the data within 64 bits.
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 50;
+
 /// `embedded`: the text inside the program. `random`: random tokens, for speed runs.
 /// `stories`: made by a small grammar, any amount. `tokens`: token files. `mnist`: a folder of IDX
 /// files.
@@ -76,7 +79,8 @@ void describe(Fields& field, DataOptions& options) {
         at_least(0.0));
   field("boundaries", options.boundaries, "keep documents apart in positions, attention and loss");
   field("tokenizer", options.tokenizer, "tokenizer.json, a folder with one, or bytes");
-  field("size", options.size, "tokens of random and stories", at_least(1));
+  field(
+      "size", options.size, "tokens of random and stories", between(std::int64_t{1}, kMostTokens));
   field("evaluation_part",
         options.evaluation_part,
         "part of a text kept for evaluation",

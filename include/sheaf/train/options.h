@@ -58,7 +58,7 @@ void describe(Fields& field, RunOptions& run) {
 
 /// Throws UsageError for options that do not fit together, or to the number of ranks.
 void check_options(const RunOptions& options, int ranks);
-/// The same, and for data that is not there or does not fit.
+/// The same, and for files that are not there or do not fit: data, and the run of log.baseline.
 void check(const RunOptions& options, int ranks);
 
 /// Opens the data that the options name, for the model that they name. Throws UsageError.

@@ -21,8 +21,9 @@ struct RunPlan {
   optim::ScheduleOptions schedule = {};
 };
 
-/// Throws UsageError for a batch that the ranks cannot share as asked, for a run without a length
-/// or with several, and for a schedule or steps to record that do not fit into it.
+/// Throws UsageError for a batch that the ranks cannot share as asked, for a run without a length,
+/// with several or of more than kMost steps, and for a schedule or steps to record that do not fit
+/// into it.
 [[nodiscard]] RunPlan plan_run(const RunOptions& options, const data::Dataset& dataset, int ranks);
 
 }  // namespace sheaf::train
