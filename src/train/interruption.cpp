@@ -1,15 +1,10 @@
 #include "sheaf/train/interruption.h"
 
-#include <csignal>
-
-#include <array>
 #include <atomic>
 #include <mutex>
 
 namespace sheaf::train {
 namespace {
-
-constexpr std::array<int, 3> kWatched = {SIGINT, SIGTERM, SIGUSR1};
 
 // A signal handler sees nothing but variables like these.
 std::atomic<int> first_signal{0};
@@ -17,7 +12,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not w
 
 std::mutex mutex;
 int num_watches = 0;
-std::array<struct sigaction, kWatched.size()> previous;
+std::array<struct sigaction, kStopSignals.size()> previous;
 
 void handle(int number) {
   int none = 0;
@@ -32,13 +27,13 @@ void handle(int number) {
 }
 
 void install(std::size_t i) {
-  ::sigaction(kWatched[i], nullptr, &previous[i]);
+  ::sigaction(kStopSignals[i], nullptr, &previous[i]);
   if (previous[i].sa_handler == SIG_IGN) return;
   struct sigaction watching {};
   watching.sa_handler = handle;
   watching.sa_flags = SA_RESTART;
   sigemptyset(&watching.sa_mask);
-  ::sigaction(kWatched[i], &watching, nullptr);
+  ::sigaction(kStopSignals[i], &watching, nullptr);
 }
 
 }  // namespace
@@ -47,13 +42,14 @@ InterruptionWatch::InterruptionWatch() {
   const std::lock_guard lock(mutex);
   if (num_watches++ > 0) return;
   first_signal = 0;
-  for (std::size_t i = 0; i < kWatched.size(); ++i) install(i);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) install(i);
 }
 
 InterruptionWatch::~InterruptionWatch() {
   const std::lock_guard lock(mutex);
   if (--num_watches > 0) return;
-  for (std::size_t i = 0; i < kWatched.size(); ++i) ::sigaction(kWatched[i], &previous[i], nullptr);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i)
+    ::sigaction(kStopSignals[i], &previous[i], nullptr);
 }
 
 std::optional<int> InterruptionWatch::requested() const {
@@ -63,13 +59,13 @@ std::optional<int> InterruptionWatch::requested() const {
 
 void InterruptionWatch::ignore_from_now_on() const {
   const std::lock_guard lock(mutex);
-  for (std::size_t i = 0; i < kWatched.size(); ++i) {
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
     // Who presses Ctrl-C again does not want to wait.
-    if (kWatched[i] == SIGINT) continue;
+    if (kStopSignals[i] == SIGINT) continue;
     struct sigaction ignoring {};
     ignoring.sa_handler = SIG_IGN;
     sigemptyset(&ignoring.sa_mask);
-    ::sigaction(kWatched[i], &ignoring, nullptr);
+    ::sigaction(kStopSignals[i], &ignoring, nullptr);
     previous[i] = ignoring;
   }
 }

@@ -12,6 +12,7 @@
 #include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/linear_cross_entropy.h"
+#include "sheaf/train/interruption.h"
 #include "step_graph.h"
 
 namespace sheaf::train {
@@ -30,6 +31,27 @@ at::Tensor rows(const at::Tensor& all, std::int64_t begin, std::int64_t count) {
 std::int64_t num_passes(const data::Batch& batch, int ranks, std::int64_t micro_batch) {
   const std::int64_t share = (batch.global_samples + ranks - 1) / ranks;
   return (share + micro_batch - 1) / micro_batch;
+}
+
+// What ranks add up at the end of a step. Behind these come the ranks that are asked to stop, a
+// slot for each of kStopSignals.
+constexpr std::int64_t kLossSlot = 0;
+constexpr std::int64_t kNotFiniteSlot = 1;
+constexpr std::int64_t kFirstSignalSlot = 2;
+constexpr std::int64_t kSlots = kFirstSignalSlot + std::int64_t{kStopSignals.size()};
+
+/// A signal that nobody watches for, which only a hook can name, is SIGTERM for all: the run ends.
+std::int64_t slot_of(int signal) {
+  const auto* known = std::ranges::find(kStopSignals, signal);
+  if (known == kStopSignals.end()) known = std::ranges::find(kStopSignals, SIGTERM);
+  return kFirstSignalSlot + (known - kStopSignals.begin());
+}
+
+/// The first of kStopSignals that any rank got, so the same on all; 0 if none did.
+int signal_in(const at::Tensor& outcome) {
+  const auto* got = std::ranges::find_if(
+      kStopSignals, [&](int signal) { return outcome[slot_of(signal)].item<double>() > 0; });
+  return got == kStopSignals.end() ? 0 : *got;
 }
 
 double checked(double norm, std::int64_t step) {
@@ -149,9 +171,9 @@ bool TrainStep::is_approved() {
   const at::Tensor outcome = started_.outcome.cpu();
   const auto targets = std::max<std::int64_t>(started_.counts[0].item<std::int64_t>(), 1);
   return parts_.approve({.step = started_.step + 1,
-                         .loss = outcome[0].item<double>() / static_cast<double>(targets),
+                         .loss = outcome[kLossSlot].item<double>() / static_cast<double>(targets),
                          .learning_rate_factor = started_.result.learning_rate_factor,
-                         .finite_gradients = outcome[3].item<double>() == 0});
+                         .finite_gradients = outcome[kNotFiniteSlot].item<double>() == 0});
 }
 
 /// Says so of this rank's.
@@ -170,11 +192,9 @@ StepResult TrainStep::finish() {
     result.gradient_norm = checked(started_.gradient_norm.item<double>(), started_.step);
   }
   const at::Tensor outcome = started_.outcome.cpu();
-  result.loss =
-      outcome[0].item<double>() / static_cast<double>(std::max<std::int64_t>(result.targets, 1));
-  // Whoever is asked is asked by the same signal, as a rule; a mean is one of them otherwise.
-  const double asked = std::max(outcome[2].item<double>(), 1.0);
-  result.stop_signal = static_cast<int>(outcome[1].item<double>() / asked);
+  result.loss = outcome[kLossSlot].item<double>() /
+                static_cast<double>(std::max<std::int64_t>(result.targets, 1));
+  result.stop_signal = signal_in(outcome);
   return result;
 }
 
@@ -182,7 +202,7 @@ StepResult TrainStep::finish() {
 at::Tensor TrainStep::count(const data::Batch& batch) const {
   const std::uint64_t hash = data::sample_hash(batch.samples, batch.first_sample);
   // Filled, not copied from the host: a copy would wait.
-  const at::Tensor counts =
+  at::Tensor counts =
       at::full({2}, std::bit_cast<std::int64_t>(hash), batch.targets.options().dtype(at::kLong));
   counts[0].copy_((batch.targets != nn::kIgnoredTarget).sum());
   parts_.group.all_reduce(counts, {.purpose = comm::Purpose::control}).wait();
@@ -206,15 +226,15 @@ void TrainStep::backward(const at::Tensor& loss, const at::Tensor& scale) const 
   (parts_.scaler ? parts_.scaler->scale(scaled) : scaled).backward();
 }
 
-/// Sums over ranks: the loss, the signals that ask to stop, how many are asked, and how many have
-/// gradients that are not finite.
+/// Sums over ranks: the loss, how many have gradients that are not finite, and how many are asked
+/// to stop by which signal.
 at::Tensor TrainStep::outcome(bool is_finite) const {
   const at::Tensor& loss_sum = started_.loss_sum;
+  at::Tensor sums = at::full({kSlots}, 0, loss_sum.options().dtype(at::kDouble));
+  sums[kLossSlot].copy_(loss_sum);
+  if (!is_finite) sums[kNotFiniteSlot].fill_(1);
   const int signal = parts_.stop_signal ? parts_.stop_signal() : 0;
-  const at::Tensor sums = at::full({4}, signal != 0, loss_sum.options().dtype(at::kDouble));
-  sums[0].copy_(loss_sum);
-  sums[1].fill_(signal);
-  sums[3].fill_(is_finite ? 0 : 1);
+  if (signal != 0) sums[slot_of(signal)].fill_(1);
   parts_.group.all_reduce(sums, {.purpose = comm::Purpose::loss}).wait();
   return sums;
 }

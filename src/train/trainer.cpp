@@ -184,10 +184,19 @@ class Trainer {
   }
 
  private:
+  /// All hear it, also where one of them cannot write.
   template <class Tell>
   void tell(const Tell& what) {
     if (world_.rank() != 0) return;
-    for (const auto& sink : hooks_.sinks) what(*sink);
+    std::exception_ptr failed;
+    for (const auto& sink : hooks_.sinks) {
+      try {
+        what(*sink);
+      } catch (const IoError&) {
+        if (!failed) failed = std::current_exception();
+      }
+    }
+    if (failed) std::rethrow_exception(failed);
   }
 
   /// Takes steps to the end of the run; returns false where it has gone back to a checkpoint.
@@ -392,8 +401,26 @@ class Trainer {
     return nullptr;
   }
 
+  /// Whatever fails after the last step, the run is worth its summary.
   void finish() {
-    const std::exception_ptr not_saved = save_end();
+    std::exception_ptr failed;
+    try {
+      failed = save_end();
+      conclude();
+    } catch (...) {
+      // Ranks may be elsewhere now, so what only an exchange can tell is left out.
+      if (!failed) failed = std::current_exception();
+    }
+    summary_.progress = tracker_->progress();
+    const profile::Account& account = tracker_->account();
+    summary_.phases = account.times;
+    summary_.collectives = account.collectives;
+    summary_.units = account.units;
+    tell([&](Sink& sink) { sink.end(summary_); });
+    if (failed) std::rethrow_exception(failed);
+  }
+
+  void conclude() {
     write_traces(/*run_ends=*/true);
     if (summary_.interrupted.empty()) {
       // First of all: nothing that goes wrong later may cost the model.
@@ -401,20 +428,13 @@ class Trainer {
       judge();
       write_sample();
     }
-    summary_.progress = tracker_->progress();
-    const profile::Account& account = tracker_->account();
-    summary_.phases = account.times;
-    summary_.collectives = account.collectives;
-    summary_.units = account.units;
     const RankComparison ranks =
-        profile_.compare_ranks(account.times, summary_.progress.counted_steps);
+        profile_.compare_ranks(tracker_->account().times, tracker_->progress().counted_steps);
     summary_.imbalance = ranks.imbalance;
     summary_.phases_by_rank = ranks.times;
     summary_.memory = gather_memory(measure_memory(parts_.device), world_, parts_.device);
     // Last, since what is gathered for it would count as memory of the run.
     if (options_.train.compare_weights) summary_.odd_weights = find_odd_weights(parts_);
-    tell([&](Sink& sink) { sink.end(summary_); });
-    if (not_saved) std::rethrow_exception(not_saved);
   }
 
   const RunOptions& options_;

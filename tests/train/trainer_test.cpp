@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "sheaf/base/error.h"
@@ -12,6 +13,7 @@
 namespace sheaf::train {
 namespace {
 
+using testing::Each;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -40,6 +42,13 @@ TEST(Trainer, EvaluatesWhenAskedTo) {
   EXPECT_THAT(record_run(options, 1)->evaluations, SizeIs(3));
   options.train.evaluate = false;
   EXPECT_THAT(record_run(options, 1)->evaluations, SizeIs(0));
+}
+
+// Only who compares reads it, and that is rank 0 of `sheaf train`.
+TEST(Trainer, NeedsNoBaseline) {
+  RunOptions options = small_run();
+  options.log.baseline = "/nowhere";
+  EXPECT_THAT(record_run(options, 2)->ended, SizeIs(1));
 }
 
 TEST(Trainer, RefusesACudaGraphOnTheCpu) {
@@ -75,6 +84,29 @@ TEST(Trainer, EndsAllRanksWhenOneIsAsked) {
   EXPECT_THAT(recorder->ended, SizeIs(1));
 }
 
+/// What two ranks say of the signal that ended them, where each got one of its own.
+std::vector<std::string> stopped_by(std::array<int, 2> signals) {
+  std::vector<std::string> said(2);
+  comm::run_ranks(2, [&](const comm::Group& world) {
+    const auto rank = static_cast<std::size_t>(world.rank());
+    Hooks hooks;
+    hooks.stop_signal = [&] { return signals[rank]; };
+    said[rank] = train::run(small_run(), world, hooks).interrupted;
+  });
+  return said;
+}
+
+TEST(Trainer, EndsAllRanksByTheSameSignalWhereTheyGotDifferentOnes) {
+  EXPECT_THAT(stopped_by({SIGINT, SIGTERM}), Each("interrupted by SIGINT"));
+  EXPECT_THAT(stopped_by({SIGUSR1, SIGTERM}), Each("interrupted by SIGTERM"));
+  EXPECT_THAT(stopped_by({0, SIGUSR1}), Each("interrupted by SIGUSR1"));
+}
+
+TEST(Trainer, TakesSignalsThatNobodyWatchesForSigterm) {
+  EXPECT_THAT(stopped_by({0, SIGUSR2}), Each("interrupted by SIGTERM"));
+  EXPECT_THAT(stopped_by({-1, SIGINT}), Each("interrupted by SIGINT"));
+}
+
 TEST(Trainer, IsNotInterruptedInItsLastStep) {
   const RunOptions options = small_run();
   comm::run_ranks(2, [&](const comm::Group& world) {
@@ -85,6 +117,31 @@ TEST(Trainer, IsNotInterruptedInItsLastStep) {
     EXPECT_EQ(summary.steps, options.train.steps);
     EXPECT_EQ(summary.interrupted, "");
   });
+}
+
+/// Cannot be told of evaluations, as if its disk were full.
+class FullSink final : public Sink {
+  void start(const RunInfo& /*info*/) override {}
+  void step(const StepRecord& /*step*/, const Progress& /*progress*/) override {}
+  void evaluation(const EvaluationRecord& /*evaluation*/) override {
+    throw IoError("no space left");
+  }
+  void sample(std::int64_t /*step*/, const std::string& /*text*/) override {}
+  void end(const Summary& /*summary*/) override {}
+};
+
+TEST(Trainer, SumsUpWhereTheEvaluationAtTheEndFails) {
+  const auto recorder = std::make_shared<Recorder>();
+  const auto train = [&](const comm::Group& world) {
+    const Hooks hooks{.sinks = {std::make_shared<FullSink>(), recorder}};
+    static_cast<void>(train::run(small_run(), world, hooks));
+  };
+  EXPECT_THROW(comm::run_ranks(2, train), IoError);
+  ASSERT_THAT(recorder->ended, SizeIs(1));
+  EXPECT_THAT(recorder->evaluations, SizeIs(1));
+  EXPECT_EQ(recorder->ended[0].steps, 6);
+  EXPECT_GT(recorder->ended[0].progress.items_per_second, 0);
+  EXPECT_THAT(recorder->ended[0].memory, SizeIs(0));
 }
 
 class SavingAfterTwo final : public Checkpointer {

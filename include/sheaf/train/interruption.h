@@ -1,14 +1,20 @@
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <optional>
 
 namespace sheaf::train {
 
-/// Notices SIGINT, SIGTERM and SIGUSR1 while it lives, so that a run can save and end by itself. A
-/// SIGINT that is not the first signal does what it would do without a watch: it ends the process.
-/// The others may come again and again: schedulers and launchers both send them. What was ignored
-/// before (nohup) stays ignored. Several watches, such as those of ranks that are threads, see the
-/// same signal; the last one to go puts back what was there before the first.
+/// What people and schedulers end a run with. Where ranks got different ones, the first of these
+/// counts: who presses Ctrl-C does not want the run to be started again.
+inline constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGUSR1};
+
+/// Notices these signals while it lives, so that a run can save and end by itself. A SIGINT that is
+/// not the first signal does what it would do without a watch: it ends the process. The others may
+/// come again and again: schedulers and launchers both send them. What was ignored before (nohup)
+/// stays ignored. Several watches, such as those of ranks that are threads, see the same signal;
+/// the last one to go puts back what was there before the first.
 class InterruptionWatch {
  public:
   InterruptionWatch();

@@ -50,7 +50,8 @@ struct StepParts {
   comm::Group group;
   /// For fp16.
   std::shared_ptr<sharding::LossScaler> scaler = nullptr;
-  /// Returns the signal that asks this rank to stop, 0 where none does; may be empty.
+  /// Returns the signal that asks this rank to stop, 0 where none does; may be empty. One that is
+  /// none of kStopSignals counts as SIGTERM.
   std::function<int()> stop_signal = {};
   /// Called before the optimizer changes anything.
   std::function<void()> before_update = nullptr;
@@ -90,7 +91,7 @@ struct StepResult {
   std::int64_t targets = 0;
   /// See data::sample_hash.
   std::uint64_t sample_hash = 0;
-  /// The signal that asks any rank to stop; 0 where none is asked.
+  /// The first of kStopSignals that asks any rank to stop, the same on all; 0 where none is asked.
   int stop_signal = 0;
 };
 

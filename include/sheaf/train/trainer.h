@@ -20,8 +20,9 @@ struct Hooks {
   std::vector<std::shared_ptr<Sink>> sinks;
   /// Null: what the options' section `checkpoint` says.
   std::shared_ptr<Checkpointer> checkpointer;
-  /// Asked before every step: the number of the signal that asks the run to end, or 0. Where any
-  /// rank is asked, all end after the step before.
+  /// Asked in every step: the number of the signal that asks the run to end, or 0. Where any rank
+  /// is asked, all end after that step, by the first of kStopSignals that one of them named; any
+  /// other number counts as SIGTERM.
   std::function<int()> stop_signal;
   /// Told by every rank, after a restore and after every step, how many steps are done.
   std::function<void(std::int64_t)> progress;
@@ -33,8 +34,8 @@ struct Hooks {
 };
 
 /// Prepares this process for computing: number of threads, flushed denormals, the precision of
-/// products, determinism. Best before any other thread and before CUDA starts: threads inherit it,
-/// and cuBLAS reads its settings once.
+/// products, determinism. Best before any other thread and before CUDA starts: threads inherit it
+/// (those of operators and of groups get it in any case), and cuBLAS reads its settings once.
 void set_up_process(const RunOptions& options);
 
 /// Trains as the options say: the whole of `sheaf train` but for files and command line. Every rank
