@@ -1,5 +1,6 @@
 #include "compat.h"
 
+#include <ATen/Context.h>
 #include <c10/util/Logging.h>
 
 #include <torch/headeronly/version.h>
@@ -9,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <cfenv>
 #include <cstdlib>
 
 #include "gloo_door.h"
@@ -42,6 +44,22 @@ class QuietLibTorch {
 
  private:
   int previous_;
+};
+
+/// Lets threads that are started meanwhile flush denormals. Gloo's add up gradients, and are there
+/// before a program has said how it computes.
+class FlushedDenormals {
+ public:
+  FlushedDenormals() {
+    std::fegetenv(&before_);
+    at::globalContext().setFlushDenormal(true);
+  }
+  ~FlushedDenormals() { std::fesetenv(&before_); }
+  FlushedDenormals(const FlushedDenormals&) = delete;
+  FlushedDenormals& operator=(const FlushedDenormals&) = delete;
+
+ private:
+  std::fenv_t before_{};
 };
 
 auto gloo_device(const std::string& host) {
@@ -85,6 +103,7 @@ c10::intrusive_ptr<c10d::Backend> gloo(const ProcessGroupOptions& options,
                                        const std::string& host) {
   [[maybe_unused]] static const bool once = switch_off_flight_recorder();
   const NoSigpipe in_its_threads;
+  const FlushedDenormals there_too;
   auto settings = c10d::ProcessGroupGloo::Options::create(to_milliseconds(options.timeout));
   GlooDoor door([&] { settings->devices.push_back(gloo_device(host)); });
   settings->threads = 2;

@@ -73,6 +73,7 @@ void Lane::work() {
       sleep(lock);
     } else {
       looks_left_ = 0;
+      std::fesetenv(&queue_.front()->arithmetic_);
       run_next(lock);
     }
   }

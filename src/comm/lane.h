@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cfenv>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -11,7 +12,8 @@
 namespace sheaf::comm {
 
 /// Runs blocking tasks one after the other, in the order they were submitted: on its own thread,
-/// which sleeps when there is nothing to do, or on the thread that waits for one of them.
+/// which sleeps when there is nothing to do, or on the thread that waits for one of them. Either
+/// way numbers are rounded, and denormals flushed, as where the task was submitted.
 ///
 /// Note [Dozing]: waking another thread costs tens of microseconds where cores are busy, and is for
 /// nothing when the caller waits at once and runs the task itself. So when the lane's thread finds
@@ -52,11 +54,15 @@ class Lane {
 
 class Lane::Task {
  public:
-  explicit Task(std::function<void()> body) : body_(std::move(body)) {}
+  explicit Task(std::function<void()> body) : body_(std::move(body)) {
+    std::fegetenv(&arithmetic_);
+  }
 
  private:
   friend class Lane;
   std::function<void()> body_;
+  /// The submitting thread's; that of the lane may have been started before it was chosen.
+  std::fenv_t arithmetic_{};
   std::exception_ptr error_;
   bool done_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include "base/cores.h"
 #include "comm/environment.h"
+#include "nn/kernels/parallel.h"
 #include "sheaf/train/trainer.h"
 
 namespace sheaf::train {
@@ -18,6 +19,12 @@ void share_cores() {
   at::set_num_threads(std::max(1, usable_cores() / std::max(1, place.local_size)));
 }
 
+/// Sets the flag of this thread, which those take over that it starts, and of OpenMP's threads,
+/// which may be there already. Threads of a group see to it themselves (Lane, compat::gloo).
+void flush_denormals() {
+  nn::on_each_thread([] { at::globalContext().setFlushDenormal(true); });
+}
+
 /// With several workspaces cuBLAS may take another one, and so another way to sum, from run to run.
 /// It reads the variable when CUDA starts; who has set it knows why.
 void fix_workspaces() { ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); }
@@ -26,8 +33,8 @@ void fix_workspaces() { ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwri
 
 void set_up_process(const RunOptions& options) {
   share_cores();
+  flush_denormals();
   at::Context& context = at::globalContext();
-  context.setFlushDenormal(true);
   if (options.train.deterministic) fix_workspaces();
   context.setDeterministicAlgorithms(options.train.deterministic, /*warn_only=*/false);
   context.setDeterministicCuDNN(options.train.deterministic);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cfenv>
 #include <future>
 #include <stdexcept>
 #include <vector>
@@ -24,6 +25,24 @@ TEST(Lane, RunsATaskThatNobodyWaitsFor) {
   std::promise<void> ran;
   lane.submit([&] { ran.set_value(); });
   ran.get_future().wait();
+}
+
+/// Returns how the lane's own thread rounds; waiting might run the task here.
+int rounding_on(Lane& lane) {
+  std::promise<int> rounding;
+  const auto task = lane.submit([&] { rounding.set_value(std::fegetround()); });
+  const int found = rounding.get_future().get();
+  lane.wait(*task);
+  return found;
+}
+
+TEST(Lane, ComputesAsTheThreadThatSubmits) {
+  Lane lane;
+  EXPECT_EQ(rounding_on(lane), FE_TONEAREST);  // and starts its thread
+  std::fesetround(FE_UPWARD);
+  const int found = rounding_on(lane);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(found, FE_UPWARD);
 }
 
 TEST(Lane, GivesTheExceptionToWhoWaits) {

@@ -69,5 +69,17 @@ TEST(InParallel, ThrowsWhatAPartThrows) {
   }
 }
 
+TEST(OnEachThread, CallsOnceOnEach) {
+  const Threads threads(3);
+  std::mutex mutex;
+  std::multiset<std::thread::id> seen;
+  on_each_thread([&] {
+    const std::lock_guard lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(at::get_num_threads()));
+  for (const std::thread::id thread : seen) EXPECT_EQ(seen.count(thread), 1U);
+}
+
 }  // namespace
 }  // namespace sheaf::nn

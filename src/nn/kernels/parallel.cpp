@@ -75,4 +75,11 @@ void in_parallel(const Pieces& pieces, c10::function_ref<void(Part)> body) {
   region.rethrow();
 }
 
+void on_each_thread(c10::function_ref<void()> body) {
+  const int num_threads = at::get_num_threads();
+  if (num_threads <= 1 || at::in_parallel_region() || run_region() == nullptr) return body();
+  const auto call = [](void* data) { (*static_cast<c10::function_ref<void()>*>(data))(); };
+  run_region()(call, &body, static_cast<unsigned>(num_threads), 0);
+}
+
 }  // namespace sheaf::nn

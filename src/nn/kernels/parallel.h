@@ -23,4 +23,9 @@ struct Pieces {
 /// is thrown on the caller's thread.
 void in_parallel(const Pieces& pieces, c10::function_ref<void(Part)> body);
 
+/// Calls `body` once on each of these threads, for what belongs to a thread; it may not throw.
+/// Inside a parallel region, and where LibTorch brings another kind of OpenMP, it is called on the
+/// caller's thread only.
+void on_each_thread(c10::function_ref<void()> body);
+
 }  // namespace sheaf::nn
