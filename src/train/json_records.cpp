@@ -196,6 +196,7 @@ std::string step_line(const RunInfo& info, const StepRecord& step, const Progres
   put(line, "mean_mfu", progress.mfu);
   line["elapsed_seconds"] = progress.elapsed.count();
   line["remaining_seconds"] = progress.remaining.count();
+  put(line, "cost", progress.cost);
   put_account(line, {.times = step.phases, .collectives = step.collectives, .units = step.units});
   line["memory"] = memory_json(step.memory);
   line["sample_hash"] = fmt::format("{:016x}", step.sample_hash);

@@ -66,6 +66,7 @@ std::vector<Piece> live_pieces(const RunInfo& info,
   if (progress.mfu) pieces.push_back({"MFU " + percent_text(*progress.mfu), 2});
   for (const std::string& share : shares_of(step)) pieces.push_back({share, 0});
   if (memory_of(step).count > 0) pieces.push_back({to_string(memory_of(step)), 1});
+  if (progress.cost) pieces.push_back({fmt::format("cost {:.2f}", *progress.cost), 1});
   if (info.steps > 0) pieces.push_back({left_text(progress.remaining), 4});
   return pieces;
 }
@@ -94,6 +95,7 @@ std::string plain_step_line(const RunInfo& info, const StepRecord& step, const P
   if (memory_of(step).count > 0) {
     line += fmt::format("{}memory {:>9}", kGap, to_string(memory_of(step)));
   }
+  if (progress.cost) line += fmt::format("{}cost {:>7.2f}", kGap, *progress.cost);
   if (info.steps > 0) line += fmt::format("{}{:>13}", kGap, left_text(progress.remaining));
   if (step.skipped) line += fmt::format("{}skipped: gradients overflowed", kGap);
   return line;

@@ -136,6 +136,14 @@ TEST_F(JsonSink, WritesAStepsOwnSpeedAndTheMean) {
   EXPECT_EQ(line["mean_mfu"], 0.4);
 }
 
+TEST_F(JsonSink, WritesTheCostSoFar) {
+  Progress progress = sample_progress();
+  const auto write = [&](Sink& sink) { sink.step(sample_step(7), progress); };
+  EXPECT_TRUE(written(write)["cost"].is_null());
+  progress.cost = 1.25;
+  EXPECT_EQ(written(write)["cost"], 1.25);
+}
+
 TEST_F(JsonSink, KeepsLinesValidWhenTheLossIsNot) {
   const json line = written([](Sink& sink) {
     StepRecord step = sample_step(7);

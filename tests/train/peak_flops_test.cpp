@@ -35,6 +35,20 @@ TEST(GpuPeak, KnowsTheNamesThatDriversGive) {
   EXPECT_DOUBLE_EQ(teraflops("Tesla T4", Arithmetic::fp16), 65);
 }
 
+TEST(GpuPeak, KnowsCardsOfDesktops) {
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 3060"), 25.5);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 3060 Ti"), 32.4);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 3070"), 40.6);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 3080"), 59.5);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 4060 Ti"), 44.1);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 4070"), 58.3);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 4070 SUPER"), 71);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 4070 Ti"), 80.2);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 4070 Ti SUPER"), 88.2);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 5070"), 61.7);
+  EXPECT_DOUBLE_EQ(teraflops("NVIDIA GeForce RTX 5070 Ti", Arithmetic::fp8), 175.8);
+}
+
 TEST(GpuPeak, DependsOnTheArithmetic) {
   EXPECT_DOUBLE_EQ(teraflops("NVIDIA H200", Arithmetic::fp32), 67);
   EXPECT_DOUBLE_EQ(teraflops("NVIDIA H200", Arithmetic::tf32), 494.5);

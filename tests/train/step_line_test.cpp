@@ -42,6 +42,13 @@ TEST(PlainStepLine, LeavesOutExchangesWhereThereAreNone) {
   EXPECT_THAT(plain_step_line(sample_info(), step, sample_progress()), Not(HasSubstr("exposed")));
 }
 
+TEST(PlainStepLine, HasTheCostSoFarWhereThereIsAPrice) {
+  Progress progress = sample_progress();
+  progress.cost = 12.5;
+  EXPECT_THAT(plain_step_line(sample_info(), sample_step(7), progress),
+              EndsWith("memory 768.0 MiB  cost   12.50      30 s left"));
+}
+
 TEST(PlainStepLine, SaysThatAStepWasSkipped) {
   StepRecord step = sample_step(7);
   step.skipped = true;
@@ -79,6 +86,16 @@ TEST(LiveStepLine, LeavesOutWhatMattersLeast) {
   EXPECT_THAT(live(40), EndsWith("100/200  loss 2.5000"));
   EXPECT_EQ(live(8), "100/200");
   EXPECT_EQ(live(5), "100/");
+}
+
+TEST(LiveStepLine, KeepsTheCostSoFarLongerThanTheMemory) {
+  Progress progress = sample_progress();
+  progress.cost = 12.5;
+  const auto with_cost = [&](int columns) {
+    return live_step_line(sample_info(), sample_step(100), progress, columns);
+  };
+  EXPECT_THAT(with_cost(200), EndsWith("768.0 MiB  cost 12.50  30 s left"));
+  EXPECT_THAT(with_cost(85), EndsWith("MFU 40.0 %  cost 12.50  30 s left"));
 }
 
 TEST(LiveStepLine, HasNoBarWithoutAnEnd) {
