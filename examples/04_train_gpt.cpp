@@ -35,12 +35,13 @@ void train(const comm::Group& world) {
 
   for (int step = 0; step < kSteps; ++step) {
     const data::Batch batch = loader.next();
-    const at::Tensor loss = forward(*model, batch.inputs, batch.targets, models::Pass{}) /
+    // What dropout draws by, if a model has any: the same for any number of ranks.
+    const nn::Randomness random{.seed = 1, .step = step, .first_sample = batch.first_sample};
+    const at::Tensor loss = forward(*model, batch.inputs, batch.targets, models::Pass{random}) /
                             (batch.global_samples * kContext);
     loss.backward();
     state.clip_gradients(1.0);
     optimizer.step();
-
     const at::Tensor mean = loss.detach();
     world.all_reduce(mean).wait();
     if (world.rank() == 0 && step % 20 == 0) {
