@@ -11,12 +11,14 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
 
 #include "sharding/tower.h"
 #include "sheaf/memory/cpu_usage.h"
+#include "sheaf/module/deferred.h"
 #include "support/on_ranks.h"
 
 namespace sheaf::testing {
@@ -116,6 +118,65 @@ TEST(PeakMemory, BetweenStepsIsWhatTheLedgerSays) {
       const std::int64_t unknown = measured.resident.count - measured.ledger.count;
       require(unknown >= 0 && unknown <= kSmall.count, text(stage, measured));
     }
+  });
+}
+
+constexpr int kLayers = 8;
+constexpr std::int64_t kWidth = 512;
+constexpr Bytes kLayer{4 * (kWidth * kWidth + kWidth)};
+constexpr Bytes kModel{kLayers * kLayer.count};
+
+/// Equal layers, each a unit of its own, with random values.
+torch::nn::Sequential layers() {
+  torch::nn::Sequential stack;
+  for (int i = 0; i < kLayers; ++i) stack->push_back(torch::nn::Linear(kWidth, kWidth));
+  return stack;
+}
+
+/// What it takes to build a model and to cut it by zero3.
+struct Start {
+  Bytes peak;
+  /// What is left of it: by the allocator, and by the ledger.
+  Bytes resident;
+  Bytes ledger;
+};
+
+Start measure_start(const comm::Group& world, const std::function<torch::nn::Sequential()>& build) {
+  const std::int64_t before = in_use(world);
+  memory::reset_cpu_peak();
+  auto model = build();
+  const sharding::State state = shard(*model, {.group = world, .ledger = {}});
+  const Bytes peak = memory::cpu_usage().peak;
+  return {.peak = {peak.count - before},
+          .resident = {in_use(world) - before},
+          .ledger = state.ledger().current()};
+}
+
+std::string text(const std::string& how, const Start& start) {
+  return how + ": peak " + to_string(start.peak) + ", resident " + to_string(start.resident) +
+         ", ledger " + to_string(start.ledger) + "\n";
+}
+
+TEST(PeakMemory, OfADeferredStartIsThatOfTheShardsAndOneUnit) {
+  on_processes(4, [](const comm::Group& world) {
+    const Start start = measure_start(world, [] { return deferred(layers); });
+    const std::string story = text("deferred", start);
+    // Shards of parameters and of gradients, which are there from the start.
+    require(start.ledger.count == 2 * kModel.count / world.size(), story);
+    require(start.resident.count <= start.ledger.count + kSmall.count, story);
+    require(start.peak.count <= start.ledger.count + kLayer.count + kSmall.count, story);
+  });
+}
+
+TEST(PeakMemory, OfADeferredStartIsLessThanThatOfAnOrdinaryOne) {
+  on_processes(4, [](const comm::Group& world) {
+    const Start deferred_start = measure_start(world, [] { return deferred(layers); });
+    const Start ordinary = measure_start(world, layers);
+    const std::string story = text("deferred", deferred_start) + text("ordinary", ordinary);
+    // The whole model is there before it is cut.
+    require(ordinary.peak > kModel, story);
+    require(deferred_start.peak < kModel, story);
+    require(ordinary.ledger == deferred_start.ledger, story);
   });
 }
 

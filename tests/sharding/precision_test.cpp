@@ -1,9 +1,11 @@
-// Computing in bf16 over fp32 masters is, to the last bit, what a loop by hand does.
+// Computing in bf16 over fp32 masters is, to the last bit, what a loop by hand does. So are sums in
+// fp16, which train nearly as those in fp32 do.
 #include <gtest/gtest.h>
 
 #include "sharding/trial_models.h"
 #include "sheaf/optim/adamw.h"
 #include "sheaf/optim/plain_slots.h"
+#include "sheaf/optim/sgd.h"
 #include "support/on_ranks.h"
 
 namespace sheaf::testing {
@@ -109,6 +111,48 @@ TEST(Precision, SendsGradientsInTheTypeAskedFor) {
     });
   });
   expect_bits(expected, single_stack, {.compute = at::kBFloat16, .reduce = at::kBFloat16});
+}
+
+TEST(Precision, SendsGradientsInHalfOverSingleMasters) {
+  const auto expected = by_hand(single_stack(), [](TinyModel& model, int step) {
+    return both_halves(model, random_batch(step), [](const at::Tensor& a, const at::Tensor& b) {
+      return (a.to(at::kHalf) + b.to(at::kHalf)).to(at::kFloat);
+    });
+  });
+  expect_bits(expected, single_stack, {.compute = at::kBFloat16, .reduce = at::kHalf});
+}
+
+/// Trains in fp32 by SGD, whose steps are as far off as the gradients are.
+sharding::NamedTensors descend(ShardOptions options, at::ScalarType reduce) {
+  options.precision.reduce = reduce;
+  const auto model = single_stack();
+  const sharding::State state = shard(*model, options);
+  optim::Sgd optimizer(state.slots(), {.learning_rate = 0.1});
+  for (int step = 0; step < 20; ++step) {
+    Batch own = random_batch(step).part(options.group->rank(), kRanks);
+    own.inputs = own.inputs.to(at::kFloat);
+    one_pass(*model, own);
+    optimizer.step();
+  }
+  return state.gather_full();
+}
+
+// Of how far a parameter moves. A gradient is rounded to 11 bits three times, both its parts and
+// their sum, each time by 2^-11 of it at most. With bf16 it would be eight times as much.
+constexpr double kHalfTolerance = 3.0 / 2048;
+
+TEST(Precision, TrainsWithGradientsInHalfAsCloselyAsTheyAreRounded) {
+  const auto start = values_of(*single_stack());
+  with_stages(kRanks, [&](const ShardOptions& options, const std::string& stage) {
+    const auto single = descend(options, at::kFloat);
+    for (const auto& [name, value] : descend(options, at::kHalf)) {
+      const double moved = (single.at(name) - start.at(name)).abs().max().item<double>();
+      const double off = (value - single.at(name)).abs().max().item<double>();
+      require(off > 0, stage + ": as in fp32, " + name);
+      require(off <= kHalfTolerance * moved,
+              stage + ": " + name + " is off by " + std::to_string(off / moved));
+    }
+  });
 }
 
 TEST(Precision, GivesMastersToModelsInBrainFloat) {

@@ -204,24 +204,95 @@ TEST(Traffic, OfEvaluationIsOneGatherWhereParametersAreCut) {
   });
 }
 
-TEST(Traffic, OfHybridMeshesIsTheTablesByAxis) {
+/// What the third step sends along each axis of a mesh.
+struct ByAxis {
+  Sent shard;
+  Sent replicate;
+
+  bool operator==(const ByAxis&) const = default;
+};
+
+void PrintTo(const ByAxis& sent, std::ostream* out) {
+  *out << "shard " << ::testing::PrintToString(sent.shard) << ", replicate "
+       << ::testing::PrintToString(sent.replicate);
+}
+
+ByAxis third_step(Session& session, const comm::Mesh& mesh, int passes = 1) {
+  session.step(passes);
+  session.step(passes);
+  const comm::Traffic all = mesh.world().traffic();
+  const comm::Traffic parts = mesh.group("shard").traffic();
+  const comm::Traffic copies = mesh.group("replicate").traffic();
+  session.step(passes);
+  const comm::Traffic along_shard = mesh.group("shard").traffic() - parts;
+  const comm::Traffic along_replicate = mesh.group("replicate").traffic() - copies;
+  // The world's group counts those of its parts.
+  EXPECT_EQ((mesh.world().traffic() - all).total().calls,
+            along_shard.total().calls + along_replicate.total().calls);
+  return {sent(along_shard), sent(along_replicate)};
+}
+
+/// What copies of the model exchange: what a rank keeps of the sum, once per unit.
+std::pair<std::int64_t, std::int64_t> between_copies(const Session& session, Stage stage) {
+  auto kept = every_unit(session);
+  if (stage != Stage::ddp) kept.second /= 2;
+  return kept;
+}
+
+/// Runs `body` for every stage on two copies of a model that is cut in two.
+void for_each_hybrid(const std::function<void(const ShardOptions&)>& body) {
   for (const Stage stage : kStages) {
     SCOPED_TRACE(name_of(stage));
     on_ranks(Way::shared_threads, 4, [&](const comm::Group& world) {
       const comm::Mesh mesh(world, {{"replicate", 2}, {"shard", 2}});
-      Session session({}, {.mesh = mesh, .stage = stage, .buckets = kSmallBuckets});
-      session.steps(2);
-      const comm::Traffic all = world.traffic();
-      const comm::Traffic copies = mesh.group("replicate").traffic();
-      const comm::Traffic parts = mesh.group("shard").traffic();
-      session.step();
-      // Copies of the model exchange what a rank keeps of the sum.
-      auto kept = every_unit(session);
-      if (stage != Stage::ddp) kept.second /= 2;
-      EXPECT_EQ(sent(mesh.group("shard").traffic() - parts), table(session, stage));
-      EXPECT_EQ(sent(mesh.group("replicate").traffic() - copies), (Sent{{kReduce, kept}}));
-      EXPECT_EQ((world.traffic() - all).total().calls,
-                (mesh.group("shard").traffic() - parts).total().calls + kept.first);
+      body({.mesh = mesh, .stage = stage, .buckets = kSmallBuckets});
+    });
+  }
+}
+
+TEST(Traffic, OfHybridMeshesIsTheTablesByAxis) {
+  for_each_hybrid([](const ShardOptions& options) {
+    Session session({}, options);
+    const ByAxis expected{table(session, options.stage),
+                          {{kReduce, between_copies(session, options.stage)}}};
+    EXPECT_EQ(third_step(session, *options.mesh), expected);
+  });
+}
+
+TEST(Traffic, OfLocalPassesOnAHybridMeshIsThatOfOneReductionAlongBothAxes) {
+  for_each_hybrid([](const ShardOptions& options) {
+    Session session({}, options);
+    ByAxis expected{table(session, options.stage),
+                    {{kReduce, between_copies(session, options.stage)}}};
+    if (options.stage == Stage::zero3) expected.shard[kGather] = times(3, both_ways(session));
+    EXPECT_EQ(third_step(session, *options.mesh, 3), expected);
+  });
+}
+
+TEST(Traffic, OfReducedPassesOnAHybridMeshIsAReductionEachAlongBothAxes) {
+  for_each_hybrid([](ShardOptions options) {
+    options.no_sync = NoSync::reduce;
+    if (options.stage < Stage::zero2) return;
+    Session session({}, options);
+    const auto copies = between_copies(session, options.stage);
+    ByAxis expected{table(session, options.stage), {{kReduce, times(3, copies)}}};
+    expected.shard[kScatter] = times(3, every_unit(session));
+    if (options.stage == Stage::zero3) expected.shard[kGather] = times(3, both_ways(session));
+    EXPECT_EQ(third_step(session, *options.mesh, 3), expected);
+  });
+}
+
+TEST(Traffic, OfAHybridMeshWithReshardOffGathersOnceAlongTheShardAxis) {
+  for (const Wake wake : {Wake::touch, Wake::boundary}) {
+    for_each_hybrid([wake](ShardOptions options) {
+      if (options.stage != Stage::zero3) return;
+      options.wake = wake;
+      options.reshard_after_forward = false;
+      Session session({}, options);
+      const auto once = every_unit(session);
+      const ByAxis expected{{{kGather, once}, {kScatter, once}},
+                            {{kReduce, between_copies(session, options.stage)}}};
+      EXPECT_EQ(third_step(session, *options.mesh), expected);
     });
   }
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "sharding/trial_models.h"
 #include "sheaf/base/error.h"
 #include "sheaf/optim/adamw.h"
@@ -11,6 +13,7 @@ namespace sheaf::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -73,6 +76,67 @@ TEST(Unused, LeaveTheModelUsableAfterTheError) {
   with_stages(2, [&](const ShardOptions& options, const std::string& stage) {
     require_close(train_sharded(trial, options), expected, trial.tolerance, stage);
   });
+}
+
+/// Waits, at the end of a rank, for the ends of the others: none of them is found to be gone.
+struct StaysForAll {
+  std::latch& all;
+  ~StaysForAll() { all.arrive_and_wait(); }
+};
+
+/// Returns what each rank ends with where rank 1 alone goes without the layer in step `skipped`.
+std::vector<std::string> errors_of_one_that_skips(const Strategy& strategy,
+                                                  int skipped,
+                                                  Seconds timeout) {
+  constexpr int kRanks = 3;
+  std::vector<std::string> errors(kRanks);
+  std::latch ended(kRanks);
+  const auto body = [&](const comm::Group& world) {
+    const StaysForAll stays{ended};
+    const auto model = built<WithSpare>();
+    const sharding::State state = shard(*model, over(strategy, world));
+    optim::AdamW optimizer(state.slots());
+    for (int step = 0; step < skipped; ++step) {
+      pass_with(*model, random_batch(step), /*spare=*/true);
+      optimizer.step();
+    }
+    errors.at(static_cast<std::size_t>(world.rank())) =
+        error_of([&] { pass_with(*model, random_batch(skipped), world.rank() != 1); });
+  };
+  comm::run_ranks(kRanks, body, {.backend = comm::BackendKind::shared, .timeout = timeout});
+  return errors;
+}
+
+TEST(Unused, OnOneRankAloneAreNamedThereAndTheOthersWaitNoLongerThanTheirTimeout) {
+  for (Strategy strategy : stages()) {
+    SCOPED_TRACE(strategy.name);
+    // What not all ranks run must be in a unit that they do run: see below.
+    if (strategy.options.stage == Stage::zero3) strategy.options.policy = sharding::Policy::flat;
+    const auto errors = errors_of_one_that_skips(strategy, /*skipped=*/0, Seconds(2));
+    EXPECT_THAT(
+        errors[1],
+        AllOf(HasSubstr("rank 1: no gradient came for spare.weight"), HasSubstr("find_unused")));
+    for (const std::string& other : {errors[0], errors[2]}) {
+      EXPECT_THAT(other,
+                  AnyOf(HasSubstr("timed out after 2.0 s: rank 1 did not arrive"),
+                        HasSubstr("gave up waiting")));
+    }
+  }
+}
+
+TEST(Unused, OnOneRankAloneAreNamedByAllWhereTheirUnitIsGathered) {
+  for (const Strategy& strategy : stages()) {
+    if (strategy.options.stage != Stage::zero3) continue;
+    // By the last of these steps units are prefetched, also one that is then not used.
+    for (const int skipped : {0, 1, 3}) {
+      SCOPED_TRACE(strategy.name + ", step " + std::to_string(skipped));
+      for (const std::string& error : errors_of_one_that_skips(strategy, skipped, Seconds(60))) {
+        EXPECT_THAT(error,
+                    AnyOf(AllOf(HasSubstr("ranks disagree"), HasSubstr("for unit spare")),
+                          HasSubstr("rank 1: no gradient came for spare.weight")));
+      }
+    }
+  }
 }
 
 TEST(Unused, SitOutWhereAllowed) {
