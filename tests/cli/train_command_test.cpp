@@ -87,6 +87,29 @@ TEST_F(TrainCommandTest, LeavesARecordOfEveryStep) {
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/environment.json"));
 }
 
+/// The beginning of ./dev train's run.
+TEST_F(TrainCommandTest, LearnsTheEmbeddedTextByTheQuickstart) {
+  const CommandResult result = run_command({SHEAF_PROGRAM,
+                                            "train",
+                                            SHEAF_CONFIGS "/quickstart.toml",
+                                            "--ranks",
+                                            "2",
+                                            "--train.steps=40",
+                                            "--schedule.total_steps=300",
+                                            "--train.evaluate=false",
+                                            "--log.dir=" + folder_});
+  ASSERT_EQ(result.exit_code, 0) << describe(result);
+  for (const char* told : {"ROMEO:", "throughput", "MFU", "time per step", "memory per rank"}) {
+    EXPECT_THAT(result.out, HasSubstr(told));
+  }
+  std::vector<double> losses;
+  for (const json& line : metrics()) {
+    if (line["event"] == "step") losses.push_back(line["loss"]);
+  }
+  ASSERT_EQ(losses.size(), 40U);
+  EXPECT_LT(losses.back(), 0.6 * losses.front());
+}
+
 TEST_F(TrainCommandTest, RepeatsARunFromItsOwnConfiguration) {
   ASSERT_EQ(run_command(command({"--train.steps=3"})).exit_code, 0);
   const double first = metrics().back()["last_loss"];
