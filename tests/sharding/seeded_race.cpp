@@ -1,5 +1,6 @@
 // Two ranks as threads train a model, and a hook of the engine races on purpose, on a number or on
-// the handle of a tensor: the thread sanitizer must report it, or its suppressions hide our own code.
+// the handle of a tensor: the thread sanitizer must report it, or its suppressions hide our own
+// code.
 #include <cstdio>
 #include <cstring>
 
