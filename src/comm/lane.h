@@ -12,8 +12,8 @@
 namespace sheaf::comm {
 
 /// Runs blocking tasks one after the other, in the order they were submitted: on its own thread,
-/// which sleeps when there is nothing to do, or on the thread that waits for one of them. Either
-/// way numbers are rounded, and denormals flushed, as where the task was submitted.
+/// which sleeps when there is nothing to do, or on the thread that waits for one of them. On its
+/// own, numbers are rounded and denormals flushed as where the task was submitted.
 ///
 /// Note [Dozing]: waking another thread costs tens of microseconds where cores are busy, and is for
 /// nothing when the caller waits at once and runs the task itself. So when the lane's thread finds

@@ -32,6 +32,44 @@ at::Tensor squares_of(const std::vector<at::Tensor>& gradients, at::Device devic
   return sum;
 }
 
+/// Flags the parameters whose gradients this rank has made or, if not `made`, keeps.
+at::Tensor non_finite_here(Engine& engine, bool made) {
+  const auto num_parameters = static_cast<std::int64_t>(engine.inventory().parameters.size());
+  at::Tensor flags = at::zeros({num_parameters}, at::kInt);
+  for (Unit& unit : engine.units()) {
+    for (std::size_t s = 0; s < unit.segments().size(); ++s) {
+      const auto& gradient = unit.gradients()[s];
+      if (!gradient || !gradient->result().defined()) continue;
+      const Segment& segment = unit.segments()[s];
+      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
+        const bool fine =
+            made ? gradient->was_finite(m) : is_finite(segment.part_of(gradient->result(), m));
+        flags.mutable_data_ptr<int>()[segment.parameters()[m]] = fine ? 0 : 1;
+      }
+    }
+  }
+  return flags;
+}
+
+std::vector<NonFinite> find_non_finite(Engine& engine, const comm::Group& group, bool made) {
+  const at::Tensor own = non_finite_here(engine, made);
+  const std::int64_t num_parameters = own.numel();
+  const at::Device device = engine.context().device;
+  const at::Tensor all =
+      at::empty({num_parameters * group.size()}, at::TensorOptions(device).dtype(at::kInt));
+  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
+  const at::Tensor flags = all.cpu();
+  std::vector<NonFinite> found;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    for (std::int64_t p = 0; p < num_parameters; ++p) {
+      if (flags.const_data_ptr<int>()[rank * num_parameters + p] == 0) continue;
+      const auto& info = engine.inventory().parameters[static_cast<std::size_t>(p)];
+      found.push_back({.parameter = info.name, .rank = rank, .made_there = made});
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<at::Tensor> gradients_of(Engine& engine) {
@@ -73,48 +111,6 @@ bool all_finite(Engine& engine) {
       .wait();
   return bad.item<float>() == 0;
 }
-
-namespace {
-
-/// Flags the parameters whose gradients this rank has made or, if not `made`, keeps.
-at::Tensor non_finite_here(Engine& engine, bool made) {
-  const auto num_parameters = static_cast<std::int64_t>(engine.inventory().parameters.size());
-  at::Tensor flags = at::zeros({num_parameters}, at::kInt);
-  for (Unit& unit : engine.units()) {
-    for (std::size_t s = 0; s < unit.segments().size(); ++s) {
-      const auto& gradient = unit.gradients()[s];
-      if (!gradient || !gradient->result().defined()) continue;
-      const Segment& segment = unit.segments()[s];
-      for (std::size_t m = 0; m < segment.parameters().size(); ++m) {
-        const bool fine =
-            made ? gradient->was_finite(m) : is_finite(segment.part_of(gradient->result(), m));
-        flags.mutable_data_ptr<int>()[segment.parameters()[m]] = fine ? 0 : 1;
-      }
-    }
-  }
-  return flags;
-}
-
-std::vector<NonFinite> find_non_finite(Engine& engine, const comm::Group& group, bool made) {
-  const at::Tensor own = non_finite_here(engine, made);
-  const std::int64_t num_parameters = own.numel();
-  const at::Device device = engine.context().device;
-  const at::Tensor all =
-      at::empty({num_parameters * group.size()}, at::TensorOptions(device).dtype(at::kInt));
-  group.all_gather(all, own.to(device), {.purpose = comm::Purpose::control}).wait();
-  const at::Tensor flags = all.cpu();
-  std::vector<NonFinite> found;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    for (std::int64_t p = 0; p < num_parameters; ++p) {
-      if (flags.const_data_ptr<int>()[rank * num_parameters + p] == 0) continue;
-      const auto& info = engine.inventory().parameters[static_cast<std::size_t>(p)];
-      found.push_back({.parameter = info.name, .rank = rank, .made_there = made});
-    }
-  }
-  return found;
-}
-
-}  // namespace
 
 std::vector<NonFinite> find_non_finite(Engine& engine) {
   const Quiet quiet;

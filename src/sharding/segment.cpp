@@ -46,8 +46,8 @@ Bytes size_of(const at::Tensor& tensor) {
 std::string spread_over_ranks(const std::string& owner) {
   return fmt::format(
       "the parameters of unit \"{}\" are spread over the ranks, and nothing here gathers them: "
-      "call "
-      "its module by sheaf::forward, hold it by state.summon(module), or shard with wake = touch",
+      "call its module by sheaf::forward, hold it by state.summon(module), or shard with wake = "
+      "touch",
       owner);
 }
 
@@ -63,7 +63,8 @@ Segment::Segment(const Context& context,
       type_(type_of(inventory.parameters[parameters_.front()])),
       compute_(compute_type(context, type_)),
       master_type_(master_type(context, type_)),
-      own_(layout_.shard(context.shard_index())) {
+      own_(layout_.shard(context.shard_index())),
+      why_freed_(spread_over_ranks(owner_)) {
   const at::NoGradGuard no_grad;
   const memory::HeldFor parameters_of_unit(memory::Purpose::parameters, owner_);
   if (context.options.starts_blank) {
@@ -185,7 +186,7 @@ Pending Segment::start_gather(const Context& context) {
 }
 
 void Segment::free() {
-  take_memory(flat_, spread_over_ranks(owner_));
+  take_memory(flat_, why_freed_);
   gathered_ = {};
 }
 

@@ -84,6 +84,8 @@ class Segment {
   at::Tensor flat_;
   at::Tensor master_;
   bool master_in_flat_ = false;
+  /// What whoever looks for freed memory is told.
+  std::string why_freed_;
   std::vector<memory::Charge> charges_;
   memory::Charge gathered_;
 };

@@ -146,22 +146,31 @@ TEST(ForeignOptimizer, IsFollowedByEvaluation) {
   });
 }
 
-/// Called as it is, without a boundary.
-TEST(ForeignOptimizer, IsFollowedByModelsThatAreCalledPlainly) {
+using Step = std::function<void(const TinyModel&, torch::optim::Optimizer&, const std::string&)>;
+
+/// Trains models that are called as they are, without a boundary; `step` follows each pass.
+void expect_as_alone_when_called_plainly(const Step& step) {
   const auto expected = alone({.make = kSgd});
-  with_stages(2, [&](const ShardOptions& options, const std::string& stage) {
+  with_stages(2, [&](ShardOptions options, const std::string& stage) {
     if (options.wake == sharding::Wake::boundary) return;
+    options.max_gathered = 8;  // room for all units that are read
     const auto model = built<Stack>();
     const sharding::State state = shard(*model, options);
     const Optimizer optimizer = kSgd(state.parameters());
-    for (int step = 0; step < 4; ++step) {
+    for (int number = 0; number < 4; ++number) {
       optimizer->zero_grad();
-      const Batch own = random_batch(step).part(options.group->rank(), 2);
+      const Batch own = random_batch(number).part(options.group->rank(), 2);
       (model->loss(own.inputs, own.targets) / static_cast<double>(kSamples)).backward();
-      optimizer->step();
+      step(*model, *optimizer, stage);
     }
     require_close(state.gather_full(), expected, 1e-9, stage);
   });
+}
+
+TEST(ForeignOptimizer, IsFollowedByModelsThatAreCalledPlainly) {
+  expect_as_alone_when_called_plainly([](const TinyModel&,
+                                         torch::optim::Optimizer& optimizer,
+                                         const std::string&) { optimizer.step(); });
 }
 
 double norm_of(const torch::nn::Module& model) {
@@ -173,24 +182,12 @@ double norm_of(const torch::nn::Module& model) {
 
 /// Reads parameters where a boundary would not tell that they are used: before the step and after.
 TEST(ForeignOptimizer, IsFollowedByModelsThatAreCalledPlainlyAndReadInBetween) {
-  const Foreign foreign{.make = kSgd};
-  const auto expected = alone(foreign);
-  with_stages(2, [&](ShardOptions options, const std::string& stage) {
-    if (options.wake == sharding::Wake::boundary) return;
-    options.max_gathered = 8;  // room for all units that are read
-    const auto model = built<Stack>();
-    const sharding::State state = shard(*model, options);
-    const Optimizer optimizer = kSgd(state.parameters());
-    for (int step = 0; step < 4; ++step) {
-      optimizer->zero_grad();
-      const Batch own = random_batch(step).part(options.group->rank(), 2);
-      (model->loss(own.inputs, own.targets) / static_cast<double>(kSamples)).backward();
-      const double before = norm_of(*model);
-      optimizer->step();
-      require(norm_of(*model) != before, stage + ": old values after a step");
-    }
-    require_close(state.gather_full(), expected, 1e-9, stage);
-  });
+  expect_as_alone_when_called_plainly(
+      [](const TinyModel& model, torch::optim::Optimizer& optimizer, const std::string& stage) {
+        const double before = norm_of(model);
+        optimizer.step();
+        require(norm_of(model) != before, stage + ": old values after a step");
+      });
 }
 
 struct Tiny final : TinyModel {
