@@ -38,9 +38,19 @@ NormStatistics statistics_of(const at::Tensor& x, const NormOptions& options) {
   return result;
 }
 
+at::Tensor norm_by_operators(const at::Tensor& x,
+                             const at::Tensor& weight,
+                             const at::Tensor& bias,
+                             const NormStatistics& statistics) {
+  at::Tensor result = centred(x, statistics) * statistics.inverse.unsqueeze(1);
+  result *= widened(weight);
+  if (bias.defined()) result += widened(bias);
+  return result.to(x.scalar_type());
+}
+
 NormGradients gradients_by_operators(const NormBackward& in, bool with_bias) {
   if (in.again.defined()) {
-    in.again.copy_(norm_rows_again(in.x, in.weight, in.bias, in.statistics));
+    in.again.copy_(norm_by_operators(in.x, in.weight, in.bias, in.statistics));
   }
   const at::Tensor inverse = in.statistics.inverse.unsqueeze(1);
   const at::Tensor normal = centred(in.x, in.statistics) * inverse;
@@ -87,7 +97,7 @@ at::Tensor by_kernel(const at::Tensor& x,
                      const at::Tensor& weight,
                      const at::Tensor& bias,
                      const NormStatistics& statistics,
-                     std::optional<double> epsilon) {
+                     double epsilon) {
   at::Tensor result = at::empty_like(x);
   const auto [factors, added] = awake(weight, bias);
   NormElements all = elements_of(x, result, statistics, epsilon);
@@ -161,22 +171,7 @@ at::Tensor norm_rows(const at::Tensor& x,
     return by_kernel(x, weight, bias, statistics, options.epsilon);
   }
   statistics = statistics_of(x, options);
-  return norm_rows_again(x, weight, bias, statistics);
-}
-
-at::Tensor norm_rows_again(const at::Tensor& x,
-                           const at::Tensor& weight,
-                           const at::Tensor& bias,
-                           const NormStatistics& statistics) {
-  if (x.is_cuda()) {
-    at::Tensor result = norm_rows_again_on_cuda(x, weight, bias, statistics);
-    if (result.defined()) return result;
-  }
-  if (is_plain(x, weight, bias)) return by_kernel(x, weight, bias, statistics, std::nullopt);
-  at::Tensor result = centred(x, statistics) * statistics.inverse.unsqueeze(1);
-  result *= widened(weight);
-  if (bias.defined()) result += widened(bias);
-  return result.to(x.scalar_type());
+  return norm_by_operators(x, weight, bias, statistics);
 }
 
 at::Tensor norm_rows_back(const NormBackward& in,

@@ -31,12 +31,6 @@ struct NormStatistics {
                                    const NormOptions& options,
                                    NormStatistics& statistics);
 
-/// Returns what norm_rows returned, bit for bit, from the statistics that it filled.
-[[nodiscard]] at::Tensor norm_rows_again(const at::Tensor& x,
-                                         const at::Tensor& weight,
-                                         const at::Tensor& bias,
-                                         const NormStatistics& statistics);
-
 /// What the gradients come from.
 struct NormBackward {
   /// The gradient of norm_rows' result.
@@ -46,8 +40,7 @@ struct NormBackward {
   NormStatistics statistics;
   /// If defined, added to the gradient of x before it is rounded: that of a path around the norm.
   at::Tensor residual = {};
-  /// If defined, memory like x's that gets what norm_rows returned, bit for bit: a pass over x less
-  /// than norm_rows_again.
+  /// If defined, memory like x's that gets what norm_rows returned, bit for bit.
   at::Tensor again = {};
   /// The norm's, if it has one; `again` alone needs it.
   at::Tensor bias = {};

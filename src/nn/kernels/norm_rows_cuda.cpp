@@ -22,35 +22,6 @@ float* memory_of(const at::Tensor& statistics) {
   return statistics.defined() ? statistics.mutable_data_ptr<float>() : nullptr;
 }
 
-struct NormInputs {
-  at::Tensor x;
-  at::Tensor weight;
-  at::Tensor bias;
-  double epsilon = 0;
-};
-
-at::Tensor run(const NormInputs& given, const NormStatistics& statistics, Statistics how) {
-  const Launch launch(given.x);
-  const at::Tensor x = dense(given.x);
-  const auto [weight, bias] = awake(given.weight, given.bias);
-  at::Tensor result = at::empty_like(x);
-  const NormRows all{
-      .type = element_type(x.scalar_type()).value(),
-      .num_rows = x.size(0),
-      .width = x.size(1),
-      .in_chunks = fit_chunks(
-          x.size(1), x.size(1), data_of(x), data_of(weight), data_of(bias), data_of(result)),
-      .x = data_of(x),
-      .weight = data_of(weight),
-      .bias = data_of(bias),
-      .epsilon = static_cast<float>(given.epsilon),
-      .mean = memory_of(statistics.mean),
-      .inverse = memory_of(statistics.inverse),
-      .result = result.mutable_data_ptr()};
-  launch_norm(all, how, launch.stream());
-  return result;
-}
-
 /// Returns the target with someone to be left to.
 VectorTarget later(VectorTarget target, PendingSums& pending) {
   if (target.later == nullptr) target.later = &pending;
@@ -65,19 +36,30 @@ at::Tensor norm_rows_on_cuda(const at::Tensor& x,
                              const NormOptions& options,
                              NormStatistics& statistics) {
   if (!has_kernel(x, weight, bias)) return {};
-  const auto wide = x.options().dtype(at::kFloat);
+  const Launch launch(x);
+  const at::Tensor rows = dense(x);
+  const auto [factors, added] = awake(weight, bias);
+  const auto wide = rows.options().dtype(at::kFloat);
   const bool has_mean = options.kind == NormKind::layer;
-  statistics = {has_mean ? at::empty({x.size(0)}, wide) : at::Tensor(),
-                at::empty({x.size(0)}, wide)};
-  return run({x, weight, bias, options.epsilon}, statistics, Statistics::computed);
-}
-
-at::Tensor norm_rows_again_on_cuda(const at::Tensor& x,
-                                   const at::Tensor& weight,
-                                   const at::Tensor& bias,
-                                   const NormStatistics& statistics) {
-  if (!has_kernel(x, weight, bias)) return {};
-  return run({x, weight, bias}, statistics, Statistics::given);
+  statistics = {has_mean ? at::empty({rows.size(0)}, wide) : at::Tensor(),
+                at::empty({rows.size(0)}, wide)};
+  at::Tensor result = at::empty_like(rows);
+  const std::int64_t width = rows.size(1);
+  launch_norm(
+      {.type = element_type(rows.scalar_type()).value(),
+       .num_rows = rows.size(0),
+       .width = width,
+       .in_chunks = fit_chunks(
+           width, width, data_of(rows), data_of(factors), data_of(added), data_of(result)),
+       .x = data_of(rows),
+       .weight = data_of(factors),
+       .bias = data_of(added),
+       .epsilon = static_cast<float>(options.epsilon),
+       .mean = memory_of(statistics.mean),
+       .inverse = memory_of(statistics.inverse),
+       .result = result.mutable_data_ptr()},
+      launch.stream());
+  return result;
 }
 
 at::Tensor norm_rows_back_on_cuda(const NormBackward& in,

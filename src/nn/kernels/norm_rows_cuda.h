@@ -13,11 +13,6 @@ namespace sheaf::nn {
                                            const NormOptions& options,
                                            NormStatistics& statistics);
 
-[[nodiscard]] at::Tensor norm_rows_again_on_cuda(const at::Tensor& x,
-                                                 const at::Tensor& weight,
-                                                 const at::Tensor& bias,
-                                                 const NormStatistics& statistics);
-
 [[nodiscard]] at::Tensor norm_rows_back_on_cuda(const NormBackward& in,
                                                 const VectorTarget& of_weight,
                                                 const VectorTarget& of_bias);

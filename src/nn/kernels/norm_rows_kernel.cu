@@ -65,24 +65,18 @@ struct WarpRow {
   Chunk<T> chunks[kChunks];
 };
 
-template <class T, Statistics kStatistics, int kChunks>
+template <class T, int kChunks>
 __global__ void __launch_bounds__(kWarp* kWarpsPerBlock) norm_of_warp_kernel(NormRows all) {
   const std::int64_t row =
       static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kWarp;
   if (row >= all.num_rows) return;
   const WarpRow<T, kChunks> x(all, row);
-  float mean = 0, inverse = 0;
-  if constexpr (kStatistics == Statistics::given) {
-    if (all.mean != nullptr) mean = all.mean[row];
-    inverse = all.inverse[row];
-  } else {
-    const float per_element = 1.0F / static_cast<float>(all.width);
-    if (all.mean != nullptr) mean = x.sum() * per_element;
-    inverse = __frsqrt_rn(x.square_sum(mean) * per_element + all.epsilon);
-    if (threadIdx.x % kWarp == 0) {
-      if (all.mean != nullptr) all.mean[row] = mean;
-      all.inverse[row] = inverse;
-    }
+  const float per_element = 1.0F / static_cast<float>(all.width);
+  const float mean = all.mean != nullptr ? x.sum() * per_element : 0.0F;
+  const float inverse = __frsqrt_rn(x.square_sum(mean) * per_element + all.epsilon);
+  if (threadIdx.x % kWarp == 0) {
+    if (all.mean != nullptr) all.mean[row] = mean;
+    all.inverse[row] = inverse;
   }
   T* const result = static_cast<T*>(all.result) + row * all.width;
 #pragma unroll
@@ -100,7 +94,7 @@ __global__ void __launch_bounds__(kWarp* kWarpsPerBlock) norm_of_warp_kernel(Nor
   }
 }
 
-template <class T, Statistics kStatistics, int kRows, int kMostThreads>
+template <class T, int kRows, int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormRows all) {
   using Sums = BlockSums<kRows, kMostThreads>;
   __shared__ typename Sums::Memory memory;
@@ -118,31 +112,25 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormRows all) {
     for (int r = 0; r < kRows; ++r) {
       const bool is_there = has_columns && first + r < all.num_rows;
       x[r] = chunk_or_zeros<T>(all.x, (first + r) * all.width + column, is_there);
-      if (kStatistics == Statistics::given && first + r < all.num_rows) {
-        if (all.mean != nullptr) mean[r] = all.mean[first + r];
-        inverse[r] = all.inverse[first + r];
-      }
     }
-    if constexpr (kStatistics == Statistics::computed) {
-      if (all.mean != nullptr) {
+    if (all.mean != nullptr) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) mean[r] = sum_of(x[r]);
-        block.add_up(mean);
+      for (int r = 0; r < kRows; ++r) mean[r] = sum_of(x[r]);
+      block.add_up(mean);
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) mean[r] *= per_element;
-      }
+      for (int r = 0; r < kRows; ++r) mean[r] *= per_element;
+    }
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        inverse[r] = has_columns ? square_sum_of(x[r], mean[r]) : 0.0F;
-      }
-      block.add_up(inverse);
+    for (int r = 0; r < kRows; ++r) {
+      inverse[r] = has_columns ? square_sum_of(x[r], mean[r]) : 0.0F;
+    }
+    block.add_up(inverse);
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        inverse[r] = __frsqrt_rn(inverse[r] * per_element + all.epsilon);
-        if (threadIdx.x != 0 || first + r >= all.num_rows) continue;
-        if (all.mean != nullptr) all.mean[first + r] = mean[r];
-        all.inverse[first + r] = inverse[r];
-      }
+    for (int r = 0; r < kRows; ++r) {
+      inverse[r] = __frsqrt_rn(inverse[r] * per_element + all.epsilon);
+      if (threadIdx.x != 0 || first + r >= all.num_rows) continue;
+      if (all.mean != nullptr) all.mean[first + r] = mean[r];
+      all.inverse[first + r] = inverse[r];
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -159,7 +147,7 @@ __global__ void __launch_bounds__(kMostThreads) norm_kernel(NormRows all) {
 
 constexpr int kAnyThreads = 256;
 
-template <class T, Statistics kStatistics>
+template <class T>
 __global__ void __launch_bounds__(kAnyThreads) norm_any_kernel(NormRows all) {
   using Sums = BlockSums<1, kAnyThreads>;
   __shared__ typename Sums::Memory memory;
@@ -171,27 +159,20 @@ __global__ void __launch_bounds__(kAnyThreads) norm_any_kernel(NormRows all) {
     const T* const x = static_cast<const T*>(all.x) + row * all.width;
     T* const result = static_cast<T*>(all.result) + row * all.width;
     float mean[1] = {}, inverse[1] = {};
-    if constexpr (kStatistics == Statistics::computed) {
-      if (all.mean != nullptr) {
-        for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) {
-          mean[0] += widened(x[i]);
-        }
-        block.add_up(mean);
-        mean[0] *= per_element;
-      }
-      for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) {
-        const float off = widened(x[i]) - mean[0];
-        inverse[0] += off * off;
-      }
-      block.add_up(inverse);
-      inverse[0] = __frsqrt_rn(inverse[0] * per_element + all.epsilon);
-      if (threadIdx.x == 0) {
-        if (all.mean != nullptr) all.mean[row] = mean[0];
-        all.inverse[row] = inverse[0];
-      }
-    } else {
-      if (all.mean != nullptr) mean[0] = all.mean[row];
-      inverse[0] = all.inverse[row];
+    if (all.mean != nullptr) {
+      for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) mean[0] += widened(x[i]);
+      block.add_up(mean);
+      mean[0] *= per_element;
+    }
+    for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) {
+      const float off = widened(x[i]) - mean[0];
+      inverse[0] += off * off;
+    }
+    block.add_up(inverse);
+    inverse[0] = __frsqrt_rn(inverse[0] * per_element + all.epsilon);
+    if (threadIdx.x == 0) {
+      if (all.mean != nullptr) all.mean[row] = mean[0];
+      all.inverse[row] = inverse[0];
     }
     for (std::int64_t i = threadIdx.x; i < all.width; i += kAnyThreads) {
       const float added = bias != nullptr ? widened(bias[i]) : 0.0F;
@@ -202,18 +183,18 @@ __global__ void __launch_bounds__(kAnyThreads) norm_any_kernel(NormRows all) {
 }
 
 /// Takes the kernel whose lanes have as many chunks as these rows need.
-template <class T, Statistics kStatistics, int kChunks>
+template <class T, int kChunks>
 void launch_warps(const NormRows& all, cudaStream_t queue) {
   if constexpr (kChunks <= kMostChunks) {
     if (all.width > static_cast<std::int64_t>(kChunks) * kWarp * kChunk) {
-      return launch_warps<T, kStatistics, kChunks + 1>(all, queue);
+      return launch_warps<T, kChunks + 1>(all, queue);
     }
     const auto blocks = static_cast<unsigned>((all.num_rows + kWarpsPerBlock - 1) / kWarpsPerBlock);
-    norm_of_warp_kernel<T, kStatistics, kChunks><<<blocks, kWarp * kWarpsPerBlock, 0, queue>>>(all);
+    norm_of_warp_kernel<T, kChunks><<<blocks, kWarp * kWarpsPerBlock, 0, queue>>>(all);
   }
 }
 
-template <class T, Statistics kStatistics>
+template <class T>
 void launch(const NormRows& all, cudaStream_t queue) {
   constexpr std::int64_t kMostBlocks = 4096;
   constexpr std::int64_t kWidestOfWarp = static_cast<std::int64_t>(kMostChunks) * kWarp * kChunk;
@@ -222,29 +203,23 @@ void launch(const NormRows& all, cudaStream_t queue) {
   const auto threads = static_cast<unsigned>(wanted);
   if (!all.in_chunks || wanted > kMany) {
     const unsigned blocks = blocks_for(all.num_rows, 1, kMostBlocks);
-    norm_any_kernel<T, kStatistics><<<blocks, kAnyThreads, 0, queue>>>(all);
+    norm_any_kernel<T><<<blocks, kAnyThreads, 0, queue>>>(all);
   } else if (all.width <= kWidestOfWarp) {
-    launch_warps<T, kStatistics, 1>(all, queue);
+    launch_warps<T, 1>(all, queue);
   } else if (wanted <= kFew) {
     const unsigned blocks = blocks_for(all.num_rows, kRowsOfFew, kMostBlocks);
-    norm_kernel<T, kStatistics, kRowsOfFew, kFew><<<blocks, threads, 0, queue>>>(all);
+    norm_kernel<T, kRowsOfFew, kFew><<<blocks, threads, 0, queue>>>(all);
   } else {
     const unsigned blocks = blocks_for(all.num_rows, kRowsOfMany, kMostBlocks);
-    norm_kernel<T, kStatistics, kRowsOfMany, kMany><<<blocks, threads, 0, queue>>>(all);
+    norm_kernel<T, kRowsOfMany, kMany><<<blocks, threads, 0, queue>>>(all);
   }
 }
 
 }  // namespace
 
-void launch_norm(const NormRows& all, Statistics statistics, void* stream) {
+void launch_norm(const NormRows& all, void* stream) {
   auto* const queue = static_cast<cudaStream_t>(stream);
-  with_type(all.type, [&]<class T>(T) {
-    if (statistics == Statistics::computed) {
-      launch<T, Statistics::computed>(all, queue);
-    } else {
-      launch<T, Statistics::given>(all, queue);
-    }
-  });
+  with_type(all.type, [&]<class T>(T) { launch<T>(all, queue); });
   check_launch("a norm");
 }
 

@@ -53,11 +53,8 @@ struct NormGradientRows {
   [[nodiscard]] constexpr std::int64_t part_size() const { return with_bias ? 2 * width : width; }
 };
 
-/// How the statistics come about.
-enum class Statistics { computed, given };
-
 /// Starts the kernel in `stream`, a cudaStream_t of the current device. Throws Error if it cannot.
-void launch_norm(const NormRows& all, Statistics statistics, void* stream);
+void launch_norm(const NormRows& all, void* stream);
 
 /// Returns how many blocks the gradients' kernel should have, and so parts.
 [[nodiscard]] int num_norm_parts(const NormGradientRows& all, int num_multiprocessors);

@@ -7,13 +7,6 @@ at::Tensor norm_rows_on_cuda(
   return {};
 }
 
-at::Tensor norm_rows_again_on_cuda(const at::Tensor&,
-                                   const at::Tensor&,
-                                   const at::Tensor&,
-                                   const NormStatistics&) {
-  return {};
-}
-
 at::Tensor norm_rows_back_on_cuda(const NormBackward&, const VectorTarget&, const VectorTarget&) {
   return {};
 }
