@@ -17,14 +17,20 @@ module::GradientTarget open_product_gradient(std::size_t input, at::ScalarType t
 
 at::Tensor product_gradient(std::size_t input, const at::Tensor& a, const at::Tensor& b) {
   const module::GradientTarget target = open_product_gradient(input, a.scalar_type());
-  const at::Tensor result = fused_product(
-      {.a = a.t(), .b = b, .result = target.memory, .adds = target && !target.is_new});
-  return target ? at::Tensor() : result;
+  if (!target) return fused_product({.a = a.t(), .b = b});
+  target.fill(
+      [&] { fused_product({.a = a.t(), .b = b, .result = target.memory, .adds = !target.is_new}); },
+      {a, b});
+  return {};
 }
 
 at::Tensor sum_gradient(std::size_t input, const at::Tensor& rows, PendingSums* later) {
   const SumTarget target(input, rows);
-  column_sums(rows, target.place(later));
+  if (module::Beside* const beside = target.beside()) {
+    beside->run([&] { column_sums(rows, target.place()); }, {rows});
+  } else {
+    column_sums(rows, target.place(later));
+  }
   return target.gradient();
 }
 

@@ -34,8 +34,9 @@ class SumTarget {
   SumTarget(std::size_t input, const at::Tensor& like, std::int64_t size);
   SumTarget(std::size_t input, const at::Tensor& like) : SumTarget(input, like, like.size(1)) {}
   [[nodiscard]] VectorTarget place(PendingSums* later = nullptr) const {
-    return {memory_, target_ && !target_.is_new, later};
+    return {memory_, target_ && !target_.is_new, later, later != nullptr ? beside() : nullptr};
   }
+  [[nodiscard]] module::Beside* beside() const { return target_.beside; }
   /// Returns the gradient, or nothing where it is in its place.
   [[nodiscard]] at::Tensor gradient() const { return target_ ? at::Tensor() : memory_; }
 

@@ -33,14 +33,27 @@ struct Cover {
 
 Cover cover(std::span<const Span> spans, const Interval& window) {
   std::map<SpanKind, std::vector<Interval>> by_kind;
+  std::vector<Interval> waits_elsewhere;
   const auto stream = compute_stream(spans);
   for (const Span& span : spans) {
-    by_kind[span.kind].push_back(clipped(span, window));
+    const Interval part = clipped(span, window);
+    // Device and host do not have quite the same clock.
+    if (part.length() <= 0) continue;
+    const bool elsewhere = stream && span.stream != kHostStream && span.stream != *stream;
+    if (span.kind == SpanKind::wait && elsewhere) {
+      waits_elsewhere.push_back(part);
+      continue;
+    }
+    by_kind[span.kind].push_back(part);
     // An exchange in the very stream that computes holds it up from beginning to end.
     const bool in_line = span.kind == SpanKind::collective && stream && span.stream == *stream;
-    if (in_line) by_kind[SpanKind::wait].push_back(clipped(span, window));
+    if (in_line) by_kind[SpanKind::wait].push_back(part);
   }
-  Cover result{.waits = Intervals(by_kind[SpanKind::wait]),
+  // Steps of the optimizer that run beside backward wait for exchanges in a stream of their own,
+  // and once backward is over the computation waits for them.
+  const Intervals held_up =
+      Intervals(std::move(waits_elsewhere)) & Intervals(by_kind[SpanKind::optimizer]);
+  Cover result{.waits = Intervals(by_kind[SpanKind::wait]) | held_up,
                .communication = Intervals(by_kind[SpanKind::collective]),
                .phases = {}};
   for (auto& [kind, intervals] : by_kind) {

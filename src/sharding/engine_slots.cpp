@@ -98,9 +98,13 @@ bool EngineSlots::step_as_ready(StepSegment step) {
     engine_->reducer().set_on_reduced(nullptr);
     return true;
   }
-  engine_->reducer().set_on_reduced([this, step = std::move(step)](std::size_t unit) {
-    engine_->updates().run_beside([&] { step_unit(unit, step); });
-  });
+  engine_->reducer().set_on_reduced(
+      [this, step = std::move(step)](std::size_t unit, const std::function<void()>& finish) {
+        engine_->updates().run_beside([&] {
+          finish();
+          step_unit(unit, step);
+        });
+      });
   return true;
 }
 

@@ -197,7 +197,15 @@ void GradientBuffer::note_non_finite() {
   }
 }
 
-GradientFlight GradientBuffer::start_exchange() {
+/// Tells so of a flight that is about to leave; where states are cut, what travels is given back
+/// when it has arrived.
+bool GradientBuffer::stays(const GradientFlight& flight) const {
+  if (context_.device.is_cpu() || context_.options.reduce_hook) return false;
+  const at::Tensor& sum = flight.exchange.result;
+  return sum.is_same(local_) && (flight.keeps || sum.is_same(lasting_));
+}
+
+GradientFlight GradientBuffer::start_exchange(SideStream& beside) {
   const at::NoGradGuard no_grad;
   if (used_up_) {
     throw Error(fmt::format(
@@ -206,7 +214,10 @@ GradientFlight GradientBuffer::start_exchange() {
         segment_.owner()));
   }
   call_back_all();
-  if (context_.options.trace_non_finite) note_non_finite();
+  if (context_.options.trace_non_finite) {
+    beside.join();
+    note_non_finite();
+  }
   fill_missing();
   widen_result();
   const bool keeps = keeps_as_sent();
@@ -218,6 +229,7 @@ GradientFlight GradientBuffer::start_exchange() {
                      .result = {},
                      .scale = context_.options.gradient_scale};
   if (local_.scalar_type() != wire_type()) {
+    beside.join();
     flight.exchange.local = transient(local_.numel(), wire_type(), flight.charges);
     flight.exchange.local.copy_(local_);
   }
@@ -230,12 +242,14 @@ GradientFlight GradientBuffer::start_exchange() {
     flight.exchange.result = transient(segment_.layout().shard_size(), wire_type(), flight.charges);
   }
   flight.pending = context_.issue([&] {
+    beside.precede_current();
     const auto& hook = context_.options.reduce_hook;
     if (!hook) return plain_exchange(flight.exchange, context_.shard);
     return hook->start(flight.exchange, context_.shard, flight.hook_memory);
   });
   flight.adds = has_result_;
   flight.keeps = keeps;
+  flight.stays = stays(flight);
   has_result_ = true;
   local_.reset();
   std::fill(contributed_.begin(), contributed_.end(), false);

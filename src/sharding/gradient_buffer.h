@@ -12,6 +12,7 @@
 #include "segment.h"
 #include "sheaf/module/gradient_sink.h"
 #include "sheaf/sharding/reduce_hook.h"
+#include "side_stream.h"
 
 namespace sheaf::sharding {
 
@@ -25,6 +26,9 @@ struct GradientFlight {
   bool adds = false;
   /// Whether it becomes the result as it is; see Note [Kept as sent].
   bool keeps = false;
+  /// Whether its memory is the result's own and stays for the step: the computation need not wait
+  /// for the exchange before what it does next.
+  bool stays = false;
   std::shared_ptr<void> hook_memory;
   std::vector<memory::Charge> charges;
 };
@@ -72,8 +76,8 @@ class GradientBuffer {
   [[nodiscard]] bool has(std::size_t member) const { return contributed_[member]; }
   [[nodiscard]] bool has_any() const;
 
-  /// Starts to exchange the local sum, which is empty afterwards.
-  [[nodiscard]] GradientFlight start_exchange();
+  /// Starts to exchange the local sum, which is empty afterwards, when what is `beside` is there.
+  [[nodiscard]] GradientFlight start_exchange(SideStream& beside);
   /// Passes the sum on to the other copies of the model; waits for the first exchange.
   void replicate(GradientFlight& flight);
   /// Waits for an exchange and adds it to the result. In the order they were started.
@@ -107,6 +111,7 @@ class GradientBuffer {
   void clear_gaps(const at::Tensor& whole) const;
   void fill_missing();
   void note_non_finite();
+  [[nodiscard]] bool stays(const GradientFlight& flight) const;
   [[nodiscard]] at::Tensor transient(std::int64_t numel,
                                      at::ScalarType dtype,
                                      std::vector<memory::Charge>& charges) const;

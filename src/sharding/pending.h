@@ -21,7 +21,8 @@ class Pending {
   Pending() = default;
   /// Without an event the work alone says when it is done.
   explicit Pending(comm::Work work) : work_(std::move(work)) {}
-  Pending(comm::Work work, std::shared_ptr<c10::Event> done, Recorder recorder);
+  /// `recorded`: it is part of a CUDA graph; see never_ran().
+  Pending(comm::Work work, std::shared_ptr<c10::Event> done, Recorder recorder, bool recorded);
   ~Pending();
   Pending(Pending&&) noexcept = default;
   Pending& operator=(Pending&& other) noexcept;
@@ -33,11 +34,14 @@ class Pending {
 
  private:
   void block_stream();
+  [[nodiscard]] c10::Stream current_stream() const;
+  [[nodiscard]] bool never_ran() const;
 
   comm::Work work_;
   std::shared_ptr<c10::Event> done_;
   /// Is told how long the computation's stream waits; there where there is an event.
   std::optional<Recorder> recorder_;
+  bool is_recorded_ = false;
   bool waited_ = false;
 };
 

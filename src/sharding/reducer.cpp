@@ -31,6 +31,8 @@ Reducer::Reducer(const Context& context, const Inventory& inventory, Units& unit
       inventory_(inventory),
       units_(units),
       places_(inventory.parameters.size()),
+      beside_(context.device, context.options.gradients_beside),
+      is_beside_(inventory.parameters.size(), false),
       waiting_(units.size()),
       seen_(inventory.parameters.size(), false),
       exchanged_(inventory.parameters.size(), false),
@@ -54,6 +56,7 @@ Reducer::Reducer(const Context& context, const Inventory& inventory, Units& unit
 void Reducer::start_next_pass() {
   for (std::size_t u = 0; u < units_.size(); ++u) waiting_[u] = num_trainable(units_[u]);
   std::fill(seen_.begin(), seen_.end(), false);
+  std::fill(is_beside_.begin(), is_beside_.end(), false);
   std::fill(exchanged_.begin(), exchanged_.end(), false);
   completed_.clear();
   launched_ = 0;
@@ -67,15 +70,25 @@ void Reducer::begin_pass() {
   }
 }
 
+/// What is added to a gradient in the current stream must find what was left to the other.
+void Reducer::join_if_beside(std::size_t parameter) {
+  if (is_beside_[parameter]) beside_.join();
+}
+
 void Reducer::add(std::size_t parameter, const at::Tensor& gradient) {
+  join_if_beside(parameter);
   const GradientPlace& place = places_[parameter];
   buffer_of(place).add(place.member, gradient, exchanging());
 }
 
 module::GradientTarget Reducer::open(std::size_t parameter, at::ScalarType type) {
+  join_if_beside(parameter);
   const GradientPlace& place = places_[parameter];
-  return buffer_of(place).open(
+  module::GradientTarget target = buffer_of(place).open(
       place.member, inventory_.parameters[parameter].tensor.sizes(), type, exchanging());
+  if (target) target.beside = beside_.if_recording();
+  is_beside_[parameter] = target.beside != nullptr;
+  return target;
 }
 
 module::EarlyGradientPtr Reducer::lend(std::size_t parameter, at::ScalarType type) {
@@ -87,6 +100,7 @@ module::EarlyGradientPtr Reducer::lend(std::size_t parameter, at::ScalarType typ
 }
 
 bool Reducer::settle(std::size_t parameter, const module::EarlyGradient& gradient) {
+  join_if_beside(parameter);
   const GradientPlace& place = places_[parameter];
   return buffer_of(place).settle(place.member, gradient);
 }
@@ -121,7 +135,7 @@ void Reducer::launch(std::size_t unit) {
     for (std::size_t m = 0; m < parameters.size(); ++m) {
       if (gradient->has(m)) exchanged_[parameters[m]] = true;
     }
-    flight.segments.emplace_back(s, gradient->start_exchange());
+    flight.segments.emplace_back(s, gradient->start_exchange(beside_));
   }
   flights_.push_back(std::move(flight));
   // The other copies of the model get what the one before has summed up, while this one runs.
@@ -142,21 +156,29 @@ std::size_t Reducer::most_flights() const {
 
 void Reducer::finish_oldest() {
   Flight& flight = flights_.front();
+  on_reduced_ ? tell_reduced(flight) : finish(flight);
+  flights_.pop_front();
+}
+
+void Reducer::finish(Flight& flight) {
   for (auto& [s, part] : flight.segments) {
     units_[flight.unit].gradients()[s]->finish_exchange(part);
   }
-  const std::size_t unit = flight.unit;
-  context_.emit(EventKind::reduced, units_[unit].name());
-  flights_.pop_front();
-  if (on_reduced_) tell_reduced(unit);
+  context_.emit(EventKind::reduced, units_[flight.unit].name());
 }
 
-void Reducer::tell_reduced(std::size_t unit) {
-  for (const Segment& segment : units_[unit].segments()) {
+/// Who is told waits for the exchange itself where the computation need not.
+void Reducer::tell_reduced(Flight& flight) {
+  for (const Segment& segment : units_[flight.unit].segments()) {
     if (!segment.type().trainable) continue;
     for (const std::size_t p : segment.parameters()) used_[p] = true;
   }
-  on_reduced_(unit);
+  const bool stays = std::ranges::all_of(flight.segments,
+                                         [](const auto& segment) { return segment.second.stays; });
+  if (!stays) finish(flight);
+  on_reduced_(flight.unit, [&] {
+    if (stays) finish(flight);
+  });
 }
 
 bool Reducer::contributed(std::size_t parameter) {
@@ -176,6 +198,7 @@ std::vector<bool> Reducer::note_contributions() {
 }
 
 void Reducer::end_pass() {
+  beside_.join();
   // A pass that asked for other gradients (torch::autograd::grad) has none for the parameters.
   const bool had_any = std::find(seen_.begin(), seen_.end(), true) != seen_.end();
   if (exchanging() && (had_any || context_.options.find_unused)) {
@@ -203,6 +226,7 @@ void Reducer::end_pass() {
 }
 
 void Reducer::abandon_pass() {
+  beside_.abandon();
   std::move(flights_.begin(), flights_.end(), std::back_inserter(abandoned_));
   flights_.clear();
   on_reduced_ = nullptr;

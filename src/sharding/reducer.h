@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "gatherer.h"
+#include "side_stream.h"
 #include "unit.h"
 
 namespace sheaf::sharding {
@@ -35,11 +36,12 @@ class Reducer {
   void end_local() { --local_scopes_; }
   [[nodiscard]] bool exchanging() const { return local_scopes_ == 0; }
 
+  /// Told of a unit whose gradients are exchanged; `finish` makes them available to what the caller
+  /// computes next, in its current stream.
+  using OnReduced = std::function<void(std::size_t unit, const std::function<void()>& finish)>;
   /// Has `on_reduced` called in the next pass that ends with an exchange, for each unit as soon as
-  /// its exchange is over.
-  void set_on_reduced(std::function<void(std::size_t)> on_reduced) {
-    on_reduced_ = std::move(on_reduced);
-  }
+  /// its exchange is over, or under way in memory that stays.
+  void set_on_reduced(OnReduced on_reduced) { on_reduced_ = std::move(on_reduced); }
 
   /// Makes the gradients' memory free for a pass.
   void begin_pass();
@@ -67,10 +69,12 @@ class Reducer {
   };
 
   [[nodiscard]] GradientBuffer& buffer_of(const GradientPlace& place);
+  void join_if_beside(std::size_t parameter);
   void launch_complete();
   void launch(std::size_t unit);
   void finish_oldest();
-  void tell_reduced(std::size_t unit);
+  void finish(Flight& flight);
+  void tell_reduced(Flight& flight);
   [[nodiscard]] std::size_t most_flights() const;
   void start_next_pass();
   [[nodiscard]] bool contributed(std::size_t parameter);
@@ -83,6 +87,9 @@ class Reducer {
   const Inventory& inventory_;
   Units& units_;
   std::vector<GradientPlace> places_;
+  SideStream beside_;
+  /// Parameters that were left to it in this pass.
+  std::vector<bool> is_beside_;
   int local_scopes_ = 0;
 
   /// Parameters of each unit that have not been seen in this pass, and those that have.
@@ -99,7 +106,7 @@ class Reducer {
   /// Contributions to exchanges of this pass, of each parameter.
   std::vector<bool> exchanged_;
   std::vector<bool> used_;
-  std::function<void(std::size_t)> on_reduced_;
+  OnReduced on_reduced_;
 };
 
 }  // namespace sheaf::sharding

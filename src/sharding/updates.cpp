@@ -1,19 +1,18 @@
 #include "updates.h"
 
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <utility>
 
+#include "comm/captured.h"
 #include "comm/device_stamp.h"
+#include "comm/priority_stream.h"
 
 namespace sheaf::sharding {
 
 void Updates::run_beside(const std::function<void()>& step) {
   if (device_.is_cpu()) return step();
-  if (!stream_) {
-    stream_ = c10::impl::VirtualGuardImpl(device_.type()).getStreamFromGlobalPool(device_);
-  }
+  if (!stream_) stream_ = comm::priority_stream(device_, comm::StreamPriority::last);
   c10::Event computed(stream_->device_type());
   computed.record(comm::current_stream(device_));
   computed.block(*stream_);
@@ -30,12 +29,16 @@ void Updates::run_beside(const std::function<void()>& step) {
 void Updates::note_steps() {
   stepped_ = std::make_unique<c10::Event>(stream_->device_type());
   stepped_->record(*stream_);
+  is_recorded_ = comm::is_captured(*stream_);
 }
 
 void Updates::join() {
-  if (const auto stepped = std::exchange(stepped_, nullptr)) {
-    stepped->block(comm::current_stream(device_));
-  }
+  const auto stepped = std::exchange(stepped_, nullptr);
+  if (!stepped) return;
+  const c10::Stream stream = comm::current_stream(device_);
+  // What a recording left behind that failed never runs, and CUDA refuses to wait for it.
+  if (is_recorded_ && !comm::is_captured(stream)) return;
+  stepped->block(stream);
 }
 
 void Updates::finish() {

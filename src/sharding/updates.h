@@ -16,10 +16,11 @@ namespace sheaf::sharding {
 /// Steps of units that are under way, and new parameters that travel.
 ///
 /// Note [Steps beside backward]: a unit that is complete is not needed any more by the pass, so its
-/// step can run beside what is left of it, on a GPU on a stream of its own. That stream follows the
-/// computation up to here, which has waited for the exchange; what the computation does next
-/// neither reads nor writes the unit's memory. Before gradients' memory is given back, and before
-/// the model is used again, the two are joined.
+/// step can run beside what is left of it, on a GPU on a stream of its own, behind everything else
+/// that is ready. That stream follows the computation up to here and waits for the exchange, if the
+/// computation has not done so; what the computation does next neither reads nor writes the unit's
+/// memory. Before gradients' memory is given back, and before the model is used again, the two are
+/// joined.
 class Updates {
  public:
   explicit Updates(at::Device device) : device_(device) {}
@@ -40,8 +41,9 @@ class Updates {
   at::Device device_;
   /// Made when it is needed.
   std::optional<c10::Stream> stream_;
-  /// The last of the steps on it, until they are joined.
+  /// The last of the steps on it, until they are joined, and whether they are part of a CUDA graph.
   std::unique_ptr<c10::Event> stepped_;
+  bool is_recorded_ = false;
   std::vector<Pending> refreshing_;
 };
 

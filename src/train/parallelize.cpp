@@ -72,6 +72,7 @@ sharding::State parallelize(models::Model& model,
       .prefetch = options.shard.prefetch,
       .max_gathered = options.shard.max_gathered,
       .overlap = options.shard.overlap,
+      .gradients_beside = options.shard.gradients_beside,
       .no_sync = options.shard.no_sync,
       .trace_non_finite = options.fault.trace_nonfinite,
       .seed = static_cast<std::uint64_t>(options.train.seed)};

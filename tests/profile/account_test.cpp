@@ -53,6 +53,31 @@ TEST(Account, CallsCommunicationHiddenOnlyWhileTheRankComputes) {
   EXPECT_EQ(times.total(), Seconds(10));
 }
 
+// As steps of the optimizer do that run beside backward.
+TEST(Account, CountsWaitsOfAnotherStreamOnlyInTheOptimizersTime) {
+  std::vector<Span> spans{span(SpanKind::backward, 0, 10),
+                          span(SpanKind::optimizer, 10, 16),
+                          span(SpanKind::wait, 2, 13),
+                          collective(2, 13)};
+  spans[0].stream = spans[1].stream = 3;
+  spans[2].stream = 4;
+  spans[3].stream = 5;
+  StepTimes times = times_of(spans, 16);
+  EXPECT_EQ(times.backward, Seconds(10));
+  EXPECT_EQ(times.optimizer, Seconds(3));
+  EXPECT_EQ(times.exposed_communication, Seconds(3));
+  spans[2].stream = 3;
+  times = times_of(spans, 16);
+  EXPECT_EQ(times.backward, Seconds(2));
+  EXPECT_EQ(times.exposed_communication, Seconds(11));
+}
+
+TEST(Account, LeavesOutWhatLiesBehindTheStep) {
+  const StepTimes times = times_of({span(SpanKind::forward, 2, 8), collective(12, 14)}, 10);
+  EXPECT_EQ(times.forward, Seconds(6));
+  EXPECT_EQ(times.total(), Seconds(10));
+}
+
 TEST(Account, CallsCommunicationExposedWhileTheRankWaitsForData) {
   const StepTimes times =
       times_of({span(SpanKind::data, 0, 4), span(SpanKind::forward, 4, 10), collective(1, 6)}, 10);

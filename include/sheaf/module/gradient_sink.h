@@ -3,10 +3,22 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace sheaf::module {
+
+/// Takes work on gradients that nobody waits for within the pass, and has it done beside what the
+/// caller computes next.
+class Beside {
+ public:
+  virtual ~Beside() = default;
+  /// Calls `work`, whose kernels run when all that has been computed so far is there, in the order
+  /// of calls. They read `reads`, which nobody may write any more, and write places of gradients.
+  virtual void run(const std::function<void()>& work, std::vector<at::Tensor> reads) = 0;
+};
 
 /// Where a layer writes a parameter's gradient itself.
 struct GradientTarget {
@@ -14,8 +26,14 @@ struct GradientTarget {
   at::Tensor memory;
   /// Whether there are no values yet: all of it is to be written then, else added to.
   bool is_new = false;
+  /// Who may be left to fill it; null: it is filled right away.
+  Beside* beside = nullptr;
 
   explicit operator bool() const { return memory.defined(); }
+  /// Calls `write`, which fills it from `reads`, or leaves it to who is beside.
+  void fill(const std::function<void()>& write, std::vector<at::Tensor> reads) const {
+    beside != nullptr ? beside->run(write, std::move(reads)) : write();
+  }
 };
 
 /// A parameter's gradient that a layer has computed before backward, in the memory where it belongs
@@ -46,7 +64,8 @@ using EarlyGradientPtr = std::shared_ptr<EarlyGradient>;
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  /// Returns memory of `type`, or nothing. What is returned will be filled right away.
+  /// Returns memory of `type`, or nothing. What is returned will be filled right away, or given to
+  /// who is beside.
   virtual GradientTarget open(at::ScalarType type) = 0;
   /// Returns memory of `type` for a gradient that is computed before backward, or null.
   virtual EarlyGradientPtr lend(at::ScalarType type) = 0;

@@ -93,6 +93,9 @@ struct ShardOptions {
   int max_gathered = 2;
   /// Whether exchanges run beside computation; without, each is waited for where it starts.
   bool overlap = true;
+  /// Whether gradients of weights are computed beside the rest of backward while a step is recorded
+  /// as a CUDA graph.
+  bool gradients_beside = true;
 
   /// What every rank's gradients are multiplied with before they are summed: 1 / ranks gives the
   /// mean over ranks. The engine itself only sums.

@@ -32,6 +32,7 @@ struct ShardSection {
   bool prefetch = true;
   int max_gathered = 2;
   bool overlap = true;
+  bool gradients_beside = true;
   NoSync no_sync = NoSync::keep;
 };
 
@@ -125,6 +126,7 @@ void describe(Fields& field, ShardSection& shard) {
   field("prefetch", shard.prefetch, "zero3: gather the next unit while one computes");
   field("max_gathered", shard.max_gathered, "zero3: units gathered at once", at_least(1));
   field("overlap", shard.overlap, "exchange while computing");
+  field("gradients_beside", shard.gradients_beside, "graphs: gradients of weights beside backward");
   field("no_sync", shard.no_sync, "gradients of accumulated passes in zero2 and zero3");
 }
 

@@ -44,7 +44,10 @@ std::vector<at::Tensor> weight_gradients(std::size_t input,
     targets.push_back(open_product_gradient(input + i, x.scalar_type()));
   }
   if (const at::Tensor all = joined_targets(targets); all.defined()) {
-    fused_product({.a = of_results.t(), .b = x, .result = all, .adds = !targets.front().is_new});
+    const module::GradientTarget& first = targets.front();
+    first.fill(
+        [&] { fused_product({.a = of_results.t(), .b = x, .result = all, .adds = !first.is_new}); },
+        {of_results, x});
     return std::vector<at::Tensor>(sizes.size());
   }
   std::vector<at::Tensor> gradients;
@@ -52,9 +55,13 @@ std::vector<at::Tensor> weight_gradients(std::size_t input,
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const at::Tensor part = of_results.narrow(1, begin, sizes[i]).t();
     begin += sizes[i];
-    const at::Tensor product = fused_product(
-        {.a = part, .b = x, .result = targets[i].memory, .adds = targets[i] && !targets[i].is_new});
-    gradients.push_back(targets[i] ? at::Tensor() : product);
+    const module::GradientTarget& target = targets[i];
+    const auto multiply = [&] {
+      return fused_product(
+          {.a = part, .b = x, .result = target.memory, .adds = target && !target.is_new});
+    };
+    if (target) target.fill([&] { multiply(); }, {of_results, x});
+    gradients.push_back(target ? at::Tensor() : multiply());
   }
   return gradients;
 }

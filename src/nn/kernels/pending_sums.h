@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "column_sums_kernel.h"
+#include "sheaf/module/gradient_sink.h"
 
 namespace sheaf::nn {
 
@@ -17,14 +18,17 @@ class PendingSums {
   PendingSums(const PendingSums&) = delete;
   PendingSums& operator=(const PendingSums&) = delete;
 
-  /// `parts` is the memory of the sum's parts.
-  void add(const PartsSum& sum, at::Tensor parts);
-  /// Adds them up, in the current stream; does not wait. To be called before the targets are used.
+  /// `parts` is the memory of the sum's parts; `beside`, who may be left to add them up, or null.
+  void add(const PartsSum& sum, at::Tensor parts, module::Beside* beside = nullptr);
+  /// Adds them up, beside the current stream if all may be, else in it; does not wait. To be called
+  /// before the targets are used.
   void finish();
 
  private:
   std::vector<PartsSum> sums_;
   std::vector<at::Tensor> parts_;
+  /// The same for all of them.
+  module::Beside* beside_ = nullptr;
 };
 
 }  // namespace sheaf::nn

@@ -4,7 +4,7 @@ namespace sheaf::nn {
 
 // Without GPUs sums are never pending.
 
-void PendingSums::add(const PartsSum&, at::Tensor) {}
+void PendingSums::add(const PartsSum&, at::Tensor, module::Beside*) {}
 
 void PendingSums::finish() {}
 

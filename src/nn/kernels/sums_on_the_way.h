@@ -22,7 +22,7 @@ inline void put_totals(PartsSum sum,
   sum.type = element_type(target.memory.scalar_type()).value();
   sum.target = target.memory.mutable_data_ptr();
   sum.adds = target.adds;
-  if (target.later != nullptr) return target.later->add(sum, parts);
+  if (target.later != nullptr) return target.later->add(sum, parts, target.beside);
   launch_sums_of_parts({&sum, 1}, launch.stream());
 }
 

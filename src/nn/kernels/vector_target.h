@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "sheaf/module/gradient_sink.h"
+
 namespace sheaf::nn {
 
 class PendingSums;
@@ -12,6 +14,8 @@ struct VectorTarget {
   bool adds = false;
   /// Who may be left to write it, on GPUs; null: it is written right away.
   PendingSums* later = nullptr;
+  /// Who that may leave it to in turn; see module::GradientTarget.
+  module::Beside* beside = nullptr;
 };
 
 }  // namespace sheaf::nn
