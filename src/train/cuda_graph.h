@@ -8,11 +8,14 @@
 namespace sheaf::train {
 
 /// Work for a GPU that is recorded once and then started as one. Its tensors live in memory of
-/// their own, which is taken when it is recorded and kept until this is destroyed.
+/// their own, which is taken when it is recorded and kept until this and its neighbours are
+/// destroyed.
 class CudaGraph {
  public:
-  /// Throws UsageError in a build without CUDA.
-  explicit CudaGraph(at::Device device);
+  /// Throws UsageError in a build without CUDA. With `neighbour` both have the same memory: what is
+  /// recorded later may use what the earlier one has given up within its recording, so they must
+  /// not run at the same time.
+  explicit CudaGraph(at::Device device, const CudaGraph* neighbour = nullptr);
   ~CudaGraph();
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;

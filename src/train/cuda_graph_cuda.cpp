@@ -7,16 +7,18 @@
 #include <string>
 
 #include "cuda_graph.h"
+#include "graph_fills.h"
 #include "sheaf/base/error.h"
 
 namespace sheaf::train {
 
 struct CudaGraph::Impl {
-  explicit Impl(at::Device on) : device(on), pool(at::cuda::graph_pool_handle()) {}
+  Impl(at::Device on, at::cuda::MempoolId_t memory) : device(on), pool(memory) {}
 
   at::Device device;
   at::cuda::MempoolId_t pool;
-  at::cuda::CUDAGraph graph;
+  // What it records are nodes that can still be changed, until it is prepared.
+  at::cuda::CUDAGraph graph{/*keep_graph=*/true};
 
   /// Returns why CUDA has recorded nothing; empty if it has.
   std::string end() {
@@ -34,9 +36,25 @@ struct CudaGraph::Impl {
       return error.what_without_backtrace();
     }
   }
+
+  /// Makes what is recorded ready to be replayed. Returns why CUDA could not; empty if it could.
+  std::string prepare() {
+    try {
+      // See Note [Fills by kernels].
+      fill_by_kernels(graph.raw_cuda_graph());
+      graph.instantiate();
+      return {};
+    } catch (const c10::Error& error) {
+      // Recording has ended: whoever destroys the graph leaves nothing behind.
+      static_cast<void>(cudaGetLastError());
+      return error.what_without_backtrace();
+    }
+  }
 };
 
-CudaGraph::CudaGraph(at::Device device) : impl_(std::make_unique<Impl>(device)) {}
+CudaGraph::CudaGraph(at::Device device, const CudaGraph* neighbour)
+    : impl_(std::make_unique<Impl>(
+          device, neighbour != nullptr ? neighbour->impl_->pool : at::cuda::graph_pool_handle())) {}
 
 CudaGraph::~CudaGraph() = default;
 
@@ -51,7 +69,8 @@ void CudaGraph::record(const std::function<void()>& body) {
     static_cast<void>(impl_->end());
     throw;
   }
-  const std::string reason = impl_->end();
+  std::string reason = impl_->end();
+  if (reason.empty()) reason = impl_->prepare();
   if (!reason.empty()) throw Error("CUDA could not record it: " + reason);
 }
 

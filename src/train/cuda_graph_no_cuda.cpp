@@ -5,7 +5,7 @@ namespace sheaf::train {
 
 struct CudaGraph::Impl {};
 
-CudaGraph::CudaGraph(at::Device device) {
+CudaGraph::CudaGraph(at::Device device, const CudaGraph* /*neighbour*/) {
   throw UsageError("this sheaf was built without CUDA and cannot record steps on " + device.str());
 }
 
