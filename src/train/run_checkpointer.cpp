@@ -80,14 +80,17 @@ class RunCheckpointer final : public Checkpointer {
 
   void before_update() override { saver_.secure(); }
 
+  [[nodiscard]] bool is_due(std::int64_t step) const override {
+    return section_.every > 0 && step % section_.every == 0;
+  }
+
   void step_done(const TrainingState& state, bool last) override {
     if (last) {
       finish();
     } else {
       report([&] { settle(/*wait=*/false); });
     }
-    const bool due = last || (section_.every > 0 && state.step % section_.every == 0);
-    if (!due || state.step == 0 || state.step == newest_) return;
+    if (!(last || is_due(state.step)) || state.step == 0 || state.step == newest_) return;
     if (last) return save_end(state);
     if (saver_.busy() && !make_room(state.step)) return;
     report([&] {

@@ -77,8 +77,7 @@ void RunProfile::resume_after(std::int64_t done) {
 }
 
 void RunProfile::before_step(std::int64_t step) {
-  const bool due = range_ && step >= range_->first && step <= range_->last;
-  if (!due) return;
+  if (!is_due(step)) return;
   before_ = world_.traffic();
   if (recording_) return;
   recording_ = std::make_unique<profile::Recording>(options_.comm.device == comm::DeviceKind::cuda);

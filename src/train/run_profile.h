@@ -34,6 +34,10 @@ class RunProfile {
 
   /// Says so where all steps to be recorded were done before a run that goes on after `done`.
   void resume_after(std::int64_t done);
+  /// Tells whether `step`, counted from 1, is to be recorded.
+  [[nodiscard]] bool is_due(std::int64_t step) const {
+    return range_ && step >= range_->first && step <= range_->last;
+  }
   /// Starts a recording where one begins with `step`, counted from 1.
   void before_step(std::int64_t step);
   /// Returns where the step's time went; nothing where accounting is off, since then not all is

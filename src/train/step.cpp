@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "comm/device_stamp.h"
 #include "sheaf/base/error.h"
 #include "sheaf/module/forward.h"
 #include "sheaf/nn/linear_cross_entropy.h"
@@ -77,9 +78,25 @@ void TrainStep::start(const data::Batch& batch, std::int64_t step, PhaseClock& c
       .step = step,
       .result = {.learning_rate_factor = optim::learning_rate_factor(options_.schedule, step)},
       .counts = count(batch)};
-  if (!start_replay(batch, clock)) start_now(batch, clock);
+  started_.is_replay = start_replay(batch, clock);
+  if (!started_.is_replay) start_now(batch, clock);
   if (!parts_.approve) started_.outcome = outcome(/*is_finite=*/true);
+  tell_host();
   clock.mark(Phase::optimizer);
+  under_way_.push_back(std::move(started_));
+}
+
+bool TrainStep::is_replaying() const { return !under_way_.empty() && under_way_.back().is_replay; }
+
+/// Sends what the host will want to know behind the step, before another one is given to the
+/// device: what is read later would wait for that, too.
+void TrainStep::tell_host() {
+  const at::Device device = started_.counts.device();
+  if (device.is_cpu()) return;
+  for (at::Tensor* const each : {&started_.counts, &started_.gradient_norm, &started_.outcome}) {
+    if (each->defined()) *each = each->to(each->options().device(at::kCPU), /*non_blocking=*/true);
+  }
+  started_.told = comm::stamp_now(comm::current_stream(device));
 }
 
 void TrainStep::start_now(const data::Batch& batch, PhaseClock& clock) {
@@ -183,18 +200,19 @@ bool TrainStep::has_finite_gradients() const {
 }
 
 StepResult TrainStep::finish() {
-  StepResult result = started_.result;
-  const at::Tensor counts = started_.counts.cpu();
-  result.targets = counts[0].item<std::int64_t>();
-  result.sample_hash = std::bit_cast<std::uint64_t>(counts[1].item<std::int64_t>());
+  const Started step = std::move(under_way_.front());
+  under_way_.pop_front();
+  if (step.told) comm::wait_for(*step.told);
+  StepResult result = step.result;
+  result.targets = step.counts[0].item<std::int64_t>();
+  result.sample_hash = std::bit_cast<std::uint64_t>(step.counts[1].item<std::int64_t>());
   // What is not finite in a step that was left out has been told already.
-  if (started_.gradient_norm.defined() && !(result.skipped && parts_.approve)) {
-    result.gradient_norm = checked(started_.gradient_norm.item<double>(), started_.step);
+  if (step.gradient_norm.defined() && !(result.skipped && parts_.approve)) {
+    result.gradient_norm = checked(step.gradient_norm.item<double>(), step.step);
   }
-  const at::Tensor outcome = started_.outcome.cpu();
-  result.loss = outcome[kLossSlot].item<double>() /
+  result.loss = step.outcome[kLossSlot].item<double>() /
                 static_cast<double>(std::max<std::int64_t>(result.targets, 1));
-  result.stop_signal = signal_in(outcome);
+  result.stop_signal = signal_in(step.outcome);
   return result;
 }
 

@@ -20,12 +20,33 @@ bool same_shape(const at::Tensor& a, const at::Tensor& b) {
   return a.defined() == b.defined() && (!a.defined() || a.sizes() == b.sizes());
 }
 
-void copy_to(const at::Tensor& to, const at::Tensor& from) {
-  if (to.defined()) to.copy_(from, /*non_blocking=*/true);
+/// A full global batch has the same share for each rank, so all ranks agree.
+bool same_shape(const data::Batch& a, const data::Batch& b) {
+  return same_shape(a.inputs, b.inputs) && same_shape(a.targets, b.targets) &&
+         same_shape(a.positions, b.positions);
 }
 
 at::Tensor room_for(const at::Tensor& tensor) {
   return tensor.defined() ? at::empty_like(tensor) : at::Tensor();
+}
+
+StepInputs room_for(const StepInputs& inputs) {
+  StepInputs room{.batch = inputs.batch, .counts = room_for(inputs.counts)};
+  room.batch.inputs = room_for(inputs.batch.inputs);
+  room.batch.targets = room_for(inputs.batch.targets);
+  room.batch.positions = room_for(inputs.batch.positions);
+  return room;
+}
+
+void copy_to(const at::Tensor& to, const at::Tensor& from) {
+  if (to.defined()) to.copy_(from, /*non_blocking=*/true);
+}
+
+void copy_to(const StepInputs& to, const StepInputs& from) {
+  copy_to(to.batch.inputs, from.batch.inputs);
+  copy_to(to.batch.targets, from.batch.targets);
+  copy_to(to.batch.positions, from.batch.positions);
+  copy_to(to.counts, from.counts);
 }
 
 }  // namespace
@@ -34,74 +55,59 @@ StepGraph::StepGraph(StepGraphOptions options)
     : options_(std::move(options)), recorder_(options_.group.recorder()) {}
 
 bool StepGraph::prepare(const StepInputs& inputs, const Body& body, const Cleanup& cleanup) {
-  if (stage_ == Stage::given_up || inputs.batch.global_samples != options_.global_batch) {
+  if (has_given_up_ || inputs.batch.global_samples != options_.global_batch) return false;
+  if (steps_before_ < kWarmUpSteps) {
+    ++steps_before_;
     return false;
   }
-  if (stage_ == Stage::warming_up) {
-    if (steps_before_++ < kWarmUpSteps) return false;
-    record(inputs, body, cleanup);
-  }
-  if (stage_ != Stage::recorded || !fits(inputs.batch)) return false;
-  take_inputs(inputs);
+  if (!next().graph) record(next(), inputs, body, cleanup);
+  if (has_given_up_ || !same_shape(next().inputs.batch, inputs.batch)) return false;
+  copy_to(next().inputs, inputs);
   return true;
 }
 
-/// A full global batch has the same share for each rank, so all ranks agree.
-bool StepGraph::fits(const data::Batch& batch) const {
-  return same_shape(batch.inputs, inputs_.batch.inputs) &&
-         same_shape(batch.targets, inputs_.batch.targets) &&
-         same_shape(batch.positions, inputs_.batch.positions);
-}
-
-void StepGraph::take_inputs(const StepInputs& inputs) {
-  copy_to(inputs_.batch.inputs, inputs.batch.inputs);
-  copy_to(inputs_.batch.targets, inputs.batch.targets);
-  copy_to(inputs_.batch.positions, inputs.batch.positions);
-  copy_to(inputs_.counts, inputs.counts);
-}
-
-void StepGraph::record(const StepInputs& inputs, const Body& body, const Cleanup& cleanup) {
-  inputs_ = {.batch = inputs.batch, .counts = room_for(inputs.counts)};
-  inputs_.batch.inputs = room_for(inputs.batch.inputs);
-  inputs_.batch.targets = room_for(inputs.batch.targets);
-  inputs_.batch.positions = room_for(inputs.batch.positions);
+void StepGraph::record(Take& take,
+                       const StepInputs& inputs,
+                       const Body& body,
+                       const Cleanup& cleanup) {
+  take.inputs = room_for(inputs);
   std::string reason;
   try {
-    capture(body);
+    capture(take, body);
   } catch (const std::exception& error) {
     reason = error.what();
-    outputs_ = {};
-    graph_.reset();
     // Nobody will ever reach their stamps.
     static_cast<void>(recorder_.take_unread());
     cleanup();
   }
   const bool here = reason.empty();
-  stage_ = all_recorded(here) ? Stage::recorded : Stage::given_up;
-  if (stage_ == Stage::recorded) {
-    if (options_.group.rank() == 0) log::info(kArea, "from now on steps are one CUDA graph");
+  if (all_recorded(here)) {
+    const bool is_first = !other().graph;
+    if (is_first && options_.group.rank() == 0) {
+      log::info(kArea, "from now on steps are one CUDA graph");
+    }
     return;
   }
-  graph_.reset();
+  has_given_up_ = true;
+  takes_ = {};
   if (options_.group.rank() != 0 && here) return;
   log::warning(kArea,
                fmt::format("no CUDA graph, steps run as before: {}",
                            here ? "another rank could not record its step" : reason));
 }
 
-void StepGraph::capture(const Body& body) {
-  update_ = options_.optimizer->new_recording();
-  graph_ = std::make_unique<CudaGraph>(options_.device);
+void StepGraph::capture(Take& take, const Body& body) {
+  take.update = options_.optimizer->new_recording();
+  take.graph = std::make_unique<CudaGraph>(options_.device, other().graph.get());
   // What is heard from here on is of the step that is recorded, not of this one.
   const std::vector<DeviceSpan> heard = recorder_.take_unread();
-  marks_.clear();
-  const PhaseMark mark = [this](Phase phase) {
-    marks_.push_back({phase, comm::stamp_now(comm::current_stream(options_.device))});
+  const PhaseMark mark = [&](Phase phase) {
+    take.marks.push_back({phase, comm::stamp_now(comm::current_stream(options_.device))});
   };
   const comm::Traffic before = options_.group.traffic();
-  graph_->record([&] { outputs_ = body(inputs_, update_, mark); });
-  traffic_ = options_.group.traffic() - before;
-  spans_ = recorder_.take_unread();
+  take.graph->record([&] { take.outputs = body(take.inputs, take.update, mark); });
+  take.traffic = options_.group.traffic() - before;
+  take.spans = recorder_.take_unread();
   for (const DeviceSpan& each : heard) recorder_.add(each.span, each.begin, each.end);
 }
 
@@ -115,18 +121,20 @@ bool StepGraph::all_recorded(bool here) const {
 }
 
 const StepOutputs& StepGraph::replay(double learning_rate_factor, PhaseClock& clock) {
-  options_.optimizer->replay(update_, learning_rate_factor);
-  graph_->replay();
+  Take& take = next();
+  turn_ = 1 - turn_;
+  options_.optimizer->replay(take.update, learning_rate_factor);
+  take.graph->replay();
   // Recording has counted the first one.
-  if (num_replays_ > 0) options_.group.count_again(traffic_);
-  for (const DeviceSpan& each : spans_) {
+  if (take.num_replays > 0) options_.group.count_again(take.traffic);
+  for (const DeviceSpan& each : take.spans) {
     Span span = each.span;
-    span.call += num_replays_ << kBitsOfCalls;
+    span.call += take.num_replays << kBitsOfCalls;
     recorder_.add(span, each.begin, each.end);
   }
-  for (const Mark& mark : marks_) clock.mark(mark.phase, mark.stamp);
-  ++num_replays_;
-  return outputs_;
+  for (const Mark& mark : take.marks) clock.mark(mark.phase, mark.stamp);
+  ++take.num_replays;
+  return take.outputs;
 }
 
 }  // namespace sheaf::train

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -51,6 +53,9 @@ struct StepGraphOptions {
 /// lasts: optimizer states, communicators, plans of libraries. Then the step is recorded, which
 /// runs nothing but all of the host's part: calls of groups are noted and counted then. Replays
 /// repeat the device's part; what the host has to know of each step is done around them.
+///
+/// There are two recordings, which take turns: the moments that one stamps can still be read while
+/// the device is at the other. Their memory is the same.
 class StepGraph {
  public:
   explicit StepGraph(StepGraphOptions options);
@@ -70,32 +75,35 @@ class StepGraph {
   const StepOutputs& replay(double learning_rate_factor, PhaseClock& clock);
 
  private:
-  enum class Stage { warming_up, recorded, given_up };
   struct Mark {
     Phase phase;
     std::shared_ptr<const Stamp> stamp;
   };
+  struct Take {
+    /// Memory that the recorded kernels read from; of the batch only its tensors and sizes count.
+    StepInputs inputs;
+    StepOutputs outputs;
+    optim::RecordedStep update;
+    std::vector<Mark> marks;
+    /// What a replay adds to the group's counters and to what the recorder hears.
+    comm::Traffic traffic;
+    std::vector<DeviceSpan> spans;
+    std::int64_t num_replays = 0;
+    std::unique_ptr<CudaGraph> graph;
+  };
 
-  [[nodiscard]] bool fits(const data::Batch& batch) const;
-  void record(const StepInputs& inputs, const Body& body, const Cleanup& cleanup);
-  void capture(const Body& body);
-  void take_inputs(const StepInputs& inputs);
+  void record(Take& take, const StepInputs& inputs, const Body& body, const Cleanup& cleanup);
+  void capture(Take& take, const Body& body);
   [[nodiscard]] bool all_recorded(bool here) const;
+  [[nodiscard]] Take& next() { return takes_[turn_]; }
+  [[nodiscard]] Take& other() { return takes_[1 - turn_]; }
 
   StepGraphOptions options_;
   Recorder recorder_;
-  Stage stage_ = Stage::warming_up;
   int steps_before_ = 0;
-  /// Memory that the recorded kernels read from; of the batch only its tensors and sizes count.
-  StepInputs inputs_;
-  StepOutputs outputs_;
-  optim::RecordedStep update_;
-  std::vector<Mark> marks_;
-  /// What a replay adds to the group's counters and to what the recorder hears.
-  comm::Traffic traffic_;
-  std::vector<DeviceSpan> spans_;
-  std::int64_t num_replays_ = 0;
-  std::unique_ptr<CudaGraph> graph_;
+  bool has_given_up_ = false;
+  std::array<Take, 2> takes_;
+  std::size_t turn_ = 0;
 };
 
 }  // namespace sheaf::train

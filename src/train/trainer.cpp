@@ -2,21 +2,24 @@
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "assembly.h"
 #include "base/signal_name.h"
+#include "comm/priority_stream.h"
 #include "export.h"
-#include "graph_obstacle.h"
+#include "make_step.h"
 #include "memory_labels.h"
 #include "memory_limit.h"
-#include "model_source.h"
 #include "out_of_memory.h"
 #include "rank_file.h"
 #include "run_profile.h"
@@ -60,86 +63,8 @@ data::Loader make_loader(const RunOptions& options,
            .start = start}};
 }
 
-/// Whether the host looks at the numbers of a step before the update. On a GPU it would have to
-/// wait for them, so it does only where something else than the end of the run depends on them.
-bool is_guarded(const RunOptions& options) {
-  const FaultSection& fault = options.fault;
-  return options.comm.device == comm::DeviceKind::cpu || fault.spike_factor > 0 ||
-         fault.nonfinite != OnBadNumbers::stop;
-}
-
-/// Decides whether steps are recorded, and says why they are not.
-bool records_steps(const RunOptions& options, const comm::Group& world, const Hooks& hooks) {
-  const bool on_cpu = options.comm.device == comm::DeviceKind::cpu;
-  const bool wanted = options.train.graph == GraphUse::on;
-  if (options.train.graph == GraphUse::off || (on_cpu && !wanted)) return false;
-  const models::Shape shape = shape_of(options);
-  const auto obstacle =
-      graph_obstacle(options,
-                     {.backend = world.backend(),
-                      .dropout = std::max(shape.dropout, shape.attention_dropout),
-                      .has_drill = hooks.drill != nullptr || !options.fault.inject.empty(),
-                      .labels_memory = hooks.labels_memory,
-                      .has_scaler = options.precision.compute == Compute::fp16,
-                      .is_guarded = is_guarded(options)});
-  if (!obstacle) return true;
-  if (wanted) throw UsageError("train.graph = on is not possible here: " + *obstacle);
-  if (world.rank() == 0) log::info("train", "steps do not become a CUDA graph: " + *obstacle);
-  return false;
-}
-
-std::shared_ptr<StepGraph> make_graph(const RunOptions& options,
-                                      const Assembly& parts,
-                                      bool records_steps) {
-  if (!records_steps) return nullptr;
-  return std::make_shared<StepGraph>(StepGraphOptions{.device = parts.device,
-                                                      .group = parts.mesh.world(),
-                                                      .optimizer = parts.optimizer,
-                                                      .global_batch = options.batch.global});
-}
-
 std::shared_ptr<Drill> drill_of(const RunOptions& options, const comm::Group& world) {
   return make_drill(options.fault, drill_options(options, world.rank()));
-}
-
-/// Who looks at a step besides the trainer.
-struct StepWatchers {
-  std::shared_ptr<Checkpointer> checkpointer;
-  std::shared_ptr<NumbersGuard> guard;
-  std::shared_ptr<Drill> drill;
-  std::shared_ptr<StepGraph> graph;
-};
-
-TrainStep make_step(const RunOptions& options,
-                    const Assembly& parts,
-                    const Hooks& hooks,
-                    const StepWatchers& watchers) {
-  const auto slots = parts.optimizer->slots();
-  return {{.model = parts.model,
-           .state = parts.state,
-           .optimizer = parts.optimizer,
-           .group = parts.mesh.world(),
-           .scaler = parts.scaler,
-           .stop_signal = hooks.stop_signal,
-           .before_update =
-               [checkpointer = watchers.checkpointer] {
-                 if (checkpointer) checkpointer->before_update();
-               },
-           .gradients_ready = watchers.drill ? [drill = watchers.drill,
-                                                slots] { drill->disturb_gradients(*slots); }
-                                             : std::function<void()>(),
-           .approve = is_guarded(options)
-                          ? [guard = watchers.guard](
-                                const StepNumbers& numbers) { return guard->approve(numbers); }
-                          : std::function<bool(const StepNumbers&)>(),
-           .graph = watchers.graph},
-          {.schedule = parts.plan.schedule,
-           .micro_batch = parts.plan.micro_batch,
-           .clip = options.optimizer.clip,
-           .in_backward = options.optimizer.in_backward,
-           .check_gradients = options.fault.nonfinite != OnBadNumbers::stop,
-           .seed = static_cast<std::uint64_t>(options.train.seed),
-           .traced = recorded_steps(options.profile)}};
 }
 
 std::vector<module::ClaimHandle> labels_for(const RunOptions& options,
@@ -148,6 +73,14 @@ std::vector<module::ClaimHandle> labels_for(const RunOptions& options,
   if (!hooks.labels_memory && options.memory.limit.count == 0) return {};
   return label_memory(model);
 }
+
+constexpr std::size_t kMostUnderWay = 2;
+
+/// A step that was given to the device.
+struct UnderWay {
+  data::Batch batch;
+  PhaseClock* clock = nullptr;
+};
 
 /// One run, from the first step to the summary.
 class Trainer {
@@ -167,7 +100,7 @@ class Trainer {
         guard_(std::make_shared<NumbersGuard>(options, parts_.state, world.rank() == 0)),
         sync_check_(options, parts_),
         profile_(options, world),
-        clock_(parts_.device, world),
+        clocks_{PhaseClock(parts_.device, world), PhaseClock(parts_.device, world)},
         step_(make_step(options,
                         parts_,
                         hooks,
@@ -217,6 +150,7 @@ class Trainer {
 
   /// All ranks are here.
   void roll_back(const RollBack& reason) {
+    TORCH_INTERNAL_ASSERT(under_way_.empty());
     checkpointer_->finish();
     parts_.state.zero_gradients();
     if (!checkpointer_->restore(progress_)) {
@@ -241,28 +175,86 @@ class Trainer {
                                     .price_per_hour = options_.log.price_per_hour});
   }
 
-  /// Returns false where a rank was asked to stop.
+  /// Ends a step, the next one begun before it where that may be. Returns false where a rank was
+  /// asked to stop.
   bool take_step(data::Loader& loader) {
+    if (under_way_.empty()) begin_step(loader);
+    std::exception_ptr failed;
+    try {
+      if (may_run_ahead()) begin_step(loader);
+    } catch (const CommError&) {
+      throw;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    // Whatever keeps the next one from beginning, this one has been taken.
+    const bool goes_on = end_step();
+    if (failed) std::rethrow_exception(failed);
+    return goes_on;
+  }
+
+  void begin_step(data::Loader& loader) {
+    const std::int64_t step = progress_.step + std::ssize(under_way_);
     if (drill_) rehearse();
-    profile_.before_step(progress_.step + 1);
-    clock_.start();
-    const data::Batch batch = loader.next();
-    clock_.mark(Phase::data_wait);
-    const StepResult result = step_.run(batch, progress_.step, clock_);
+    profile_.before_step(step + 1);
+    PhaseClock& clock = clocks_[static_cast<std::size_t>(step) % kMostUnderWay];
+    if (under_way_.empty()) {
+      clock.start();
+    } else {
+      clock.start_behind(*under_way_.back().clock);
+    }
+    data::Batch batch = loader.next();
+    clock.mark(Phase::data_wait);
+    step_.start(batch, step, clock);
+    under_way_.push_back({std::move(batch), &clock});
+  }
+
+  /// Tells whether nobody has to know what comes of the step under way before the next one: see
+  /// Note [Steps behind one another].
+  [[nodiscard]] bool may_run_ahead() const {
+    const std::int64_t step = progress_.step + 1;
+    return step_.is_replaying() && stop_signal_ == 0 && !drill_ && step < parts_.plan.steps &&
+           !is_anything_due(step, under_way_.front().batch) && !profile_.is_due(step) &&
+           !profile_.is_due(step + 1);
+  }
+
+  /// The same of what after_step() does.
+  [[nodiscard]] bool is_anything_due(std::int64_t step, const data::Batch& batch) const {
+    return is_evaluation_due(step, ends_epoch(batch)) || sync_check_.is_due(step, /*last=*/false) ||
+           (checkpointer_ && checkpointer_->is_due(step));
+  }
+
+  [[nodiscard]] bool is_evaluation_due(std::int64_t step, bool epoch_ended) const {
+    const std::int64_t every = options_.train.evaluate_every;
+    return every > 0 ? step % every == 0 : epoch_ended;
+  }
+
+  static bool ends_epoch(const data::Batch& batch) {
+    return batch.next.epoch > batch.position.epoch;
+  }
+
+  bool end_step() {
+    const UnderWay done = std::move(under_way_.front());
+    under_way_.pop_front();
+    const data::Batch& batch = done.batch;
+    // The clock waits for the device, and so knows the moment.
+    const StepSpans spans = done.clock->finish();
+    if (!under_way_.empty()) under_way_.front().clock->follow(*done.clock);
+    const StepResult result = step_.finish();
     ++progress_.step;
     if (hooks_.progress) hooks_.progress(progress_.step);
-    const StepSpans spans = clock_.finish();
     const auto account = profile_.account(progress_.step, spans);
     progress_.position = batch.next;
     progress_.items += result.targets;
     progress_.evaluation_loss.reset();
     epoch_ = batch.position.epoch;
-    epoch_ended_ = batch.next.epoch > batch.position.epoch;
+    epoch_ended_ = ends_epoch(batch);
     record(result,
            batch,
            account.value_or(profile::Account{}),
            account ? account->times.total() : std::chrono::nanoseconds(spans.window.length()));
-    return !interrupted_by(result.stop_signal);
+    if (stop_signal_ == 0) stop_signal_ = result.stop_signal;
+    return !under_way_.empty() || !interrupted_by(stop_signal_);
   }
 
   /// Lets the faults of a drill happen that are due before a step.
@@ -318,9 +310,7 @@ class Trainer {
   void after_step() {
     if (epoch_ended_) summary_.epochs.push_back(std::exchange(epoch_time_, Seconds{0}));
     const bool last = progress_.step == parts_.plan.steps;
-    const std::int64_t every = options_.train.evaluate_every;
-    const bool due = every > 0 ? progress_.step % every == 0 : epoch_ended_;
-    if (due && !last) judge();
+    if (is_evaluation_due(progress_.step, epoch_ended_) && !last) judge();
     compare_weights(last);
     if (!last) save(false);
     write_traces(last);
@@ -331,7 +321,7 @@ class Trainer {
     if (!sync_check_.is_due(progress_.step, last)) return;
     const Clock::time_point began = Clock::now();
     const auto found = sync_check_.find_difference(progress_.step);
-    tracker_->add_pause(Clock::now() - began);
+    add_pause(began);
     if (!found) return;
     // Where it happens again after the run went back for it, it would do so for ever.
     const bool again = std::exchange(out_of_sync_at_, progress_.step) == progress_.step;
@@ -339,17 +329,22 @@ class Trainer {
     throw Diverged(*found);
   }
 
+  /// Time with a step under way is that step's.
+  void add_pause(Clock::time_point began) {
+    if (under_way_.empty()) tracker_->add_pause(Clock::now() - began);
+  }
+
   void write_traces(bool run_ends) {
     const Clock::time_point began = Clock::now();
     profile_.after_step(progress_.step, run_ends);
-    tracker_->add_pause(Clock::now() - began);
+    add_pause(began);
   }
 
   void save(bool last) {
     if (!checkpointer_) return;
     const Clock::time_point began = Clock::now();
     checkpointer_->step_done(progress_, last);
-    tracker_->add_pause(Clock::now() - began);
+    add_pause(began);
   }
 
   void judge() {
@@ -379,7 +374,7 @@ class Trainer {
                                           .temperature = options_.train.sample_temperature,
                                           .vocabulary = tokenizer.vocabulary(),
                                           .seed = static_cast<std::uint64_t>(options_.train.seed)});
-    tracker_->add_pause(Clock::now() - began);
+    add_pause(began);
     const std::string text = options_.train.sample_prompt + tokenizer.decode(tokens);
     tell([&](Sink& sink) { sink.sample(progress_.step, text); });
   }
@@ -387,7 +382,7 @@ class Trainer {
   void write_model() {
     const Clock::time_point began = Clock::now();
     export_model(options_, parts_);
-    tracker_->add_pause(Clock::now() - began);
+    add_pause(began);
     summary_.exported = options_.train.export_to;
   }
 
@@ -450,7 +445,11 @@ class Trainer {
   SyncCheck sync_check_;
   std::int64_t out_of_sync_at_ = -1;
   RunProfile profile_;
-  PhaseClock clock_;
+  std::array<PhaseClock, kMostUnderWay> clocks_;
+  /// Steps that were given to the device, oldest first.
+  std::deque<UnderWay> under_way_;
+  /// The signal that ends the run when they are done; 0: none.
+  int stop_signal_ = 0;
   TrainStep step_;
   RankFile rank_file_;
   std::optional<Tracker> tracker_;
@@ -473,8 +472,7 @@ Summary run(const RunOptions& options, const comm::Group& world, const Hooks& ho
   // it was made trainable: so all of the run has one of its own.
   c10::OptionalStreamGuard on_stream;
   if (records) {
-    on_stream.reset_stream(
-        c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+    on_stream.reset_stream(comm::priority_stream(device, comm::StreamPriority::first));
   }
   try {
     return Trainer(options, world, hooks, records).run();

@@ -11,6 +11,7 @@ namespace sheaf::train {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 /// Takes one step, and returns how often the first parameter had been stepped each time that the
 /// step said it was about to change something.
@@ -43,6 +44,35 @@ TEST(TrainStep, StepsWithinTheLastPassWhereAsked) {
 
 TEST(TrainStep, StepsAfterItWhereGradientsAreClipped) {
   EXPECT_THAT(steps_seen({.micro_batch = 4, .clip = 1.0, .in_backward = true}), ElementsAre(0));
+}
+
+/// Losses and sample hashes of so many steps, each started `ahead` of the one before being
+/// finished.
+std::vector<std::pair<double, std::uint64_t>> results(std::int64_t steps, std::int64_t ahead) {
+  const comm::Group world = comm::init();
+  const RunOptions run = small_run();
+  const Assembly parts = assemble(run, world);
+  TrainStep step(
+      {.model = parts.model, .state = parts.state, .optimizer = parts.optimizer, .group = world},
+      {.micro_batch = 4});
+  data::Loader loader(parts.data.training, {.global_batch = run.batch.global});
+  PhaseClock clock(parts.device, world);
+  std::vector<std::pair<double, std::uint64_t>> found;
+  for (std::int64_t i = 0; i < steps + ahead; ++i) {
+    clock.start();
+    if (i < steps) step.start(loader.next(), i, clock);
+    if (i < ahead) continue;
+    const StepResult result = step.finish();
+    found.emplace_back(result.loss, result.sample_hash);
+  }
+  return found;
+}
+
+TEST(TrainStep, FinishesStepsInTheOrderOfTheirStart) {
+  const auto one_by_one = results(4, 0);
+  EXPECT_THAT(one_by_one, SizeIs(4));
+  EXPECT_NE(one_by_one[0], one_by_one[1]);
+  EXPECT_EQ(results(4, 1), one_by_one);
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ class Checkpointer {
   /// A step is over; saves if it is time. `last` marks the end of the run, also an early one: what
   /// cannot be saved then is thrown, by all ranks alike.
   virtual void step_done(const TrainingState& state, bool last) = 0;
+  /// Tells whether step_done() may save after this step; else it may be called with the next step
+  /// under way already.
+  [[nodiscard]] virtual bool is_due(std::int64_t /*step*/) const { return true; }
   /// The optimizer is about to change what the last step_done() was given; what is still needed of
   /// it must be copied before this returns.
   virtual void before_update() {}

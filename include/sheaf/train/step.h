@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -108,8 +109,11 @@ class TrainStep {
   /// Gives all of a step to the device, which may still be at it when this returns: the host waits
   /// for nothing, except with a loss scaler, which has to know whether to skip.
   void start(const data::Batch& batch, std::int64_t step, PhaseClock& clock);
-  /// Waits for the step and returns what came of it. Throws Error if the norm of the gradients is
-  /// not a number; the weights have been stepped with it and are lost.
+  /// Tells whether the step that was started last is a replay of a recorded one. Then another may
+  /// be started before it is finished: one, since two recordings take turns.
+  [[nodiscard]] bool is_replaying() const;
+  /// Waits for the oldest step that was started and returns what came of it. Throws Error if the
+  /// norm of the gradients is not a number; the weights have been stepped with it and are lost.
   [[nodiscard]] StepResult finish();
 
  private:
@@ -117,10 +121,13 @@ class TrainStep {
   struct Started {
     std::int64_t step = 0;
     StepResult result;
+    bool is_replay = false;
     at::Tensor counts;
     at::Tensor loss_sum;
     at::Tensor gradient_norm;
     at::Tensor outcome;
+    /// Reached when the host has counts, norm and outcome; null where they were never elsewhere.
+    std::shared_ptr<const Stamp> told;
   };
 
   [[nodiscard]] at::Tensor count(const data::Batch& batch) const;
@@ -139,10 +146,13 @@ class TrainStep {
   [[nodiscard]] at::Tensor clip_scale(const at::Tensor& norm) const;
   [[nodiscard]] bool has_finite_gradients() const;
   [[nodiscard]] bool is_approved();
+  void tell_host();
 
   StepParts parts_;
   StepOptions options_;
+  /// The one that is being started.
   Started started_;
+  std::deque<Started> under_way_;
 };
 
 }  // namespace sheaf::train

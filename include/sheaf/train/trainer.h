@@ -21,7 +21,8 @@ struct Hooks {
   /// Null: what the options' section `checkpoint` says.
   std::shared_ptr<Checkpointer> checkpointer;
   /// Asked in every step: the number of the signal that asks the run to end, or 0. Where any rank
-  /// is asked, all end after that step, by the first of kStopSignals that one of them named; any
+  /// is asked, all end after that step, or after the next one where that is under way already; by
+  /// the first of kStopSignals that one of them named; any
   /// other number counts as SIGTERM.
   std::function<int()> stop_signal;
   /// Told by every rank, after a restore and after every step, how many steps are done.
