@@ -144,19 +144,24 @@ GpuTable::GpuTable(const ProgramOptions& options)
 void GpuTable::add(const Outcome& outcome) {
   outcomes_.push_back(outcome);
   std::cout << row(outcome) << std::flush;
+  save();
 }
 
-void GpuTable::finish() const {
-  const std::string after = gpu_state();
+void GpuTable::finish() {
+  state_after_ = gpu_state();
   const std::string backend = outcomes_.empty() ? "" : outcomes_.back().sheaf.back().backend;
-  std::cout << "\nsheaf's backend: " << backend << "\nGPU after: " << after << "\n";
+  std::cout << "\nsheaf's backend: " << backend << "\nGPU after: " << state_after_ << "\n";
+  save();
+}
+
+void GpuTable::save() const {
   if (options_.json.empty()) return;
   json outcomes = json::array();
   for (const Outcome& outcome : outcomes_) outcomes.push_back(json_of(outcome));
   const json all{{"command", own_command_line()},
                  {"versions", versions_},
                  {"gpu_before", state_before_},
-                 {"gpu_after", after},
+                 {"gpu_after", state_after_},
                  {"outcomes", outcomes}};
   std::ofstream file(options_.json);
   file << all.dump(2) << "\n";
