@@ -201,28 +201,31 @@ void Reducer::end_pass() {
   beside_.join();
   // A pass that asked for other gradients (torch::autograd::grad) has none for the parameters.
   const bool had_any = std::find(seen_.begin(), seen_.end(), true) != seen_.end();
-  if (exchanging() && (had_any || context_.options.find_unused)) {
-    const std::vector<bool> given = note_contributions();
-    if (!context_.options.find_unused) refuse_missing(given);
-    while (launched_ < order_.size()) launch(order_[launched_++]);
-    for (const std::size_t u : order_) {
-      // A nested pass may have added to a unit after its exchange: that is exchanged once more.
-      const auto& gradients = units_[u].gradients();
-      const bool late = std::any_of(gradients.begin(), gradients.end(), [](const auto& gradient) {
-        return gradient && gradient->has_any();
-      });
-      if (late) launch(u);
-    }
-    while (!flights_.empty()) finish_oldest();
-    if (context_.options.find_unused) {
-      agree_on_used(given);
-    } else {
-      std::fill(used_.begin(), used_.end(), true);
-    }
-    on_reduced_ = nullptr;
-    if (!order_known_) learn_order();
-  }
+  if (exchanging() && (had_any || context_.options.find_unused)) exchange_rest();
   start_next_pass();
+}
+
+/// Exchanges what the pass has not, and waits for everything.
+void Reducer::exchange_rest() {
+  const std::vector<bool> given = note_contributions();
+  if (!context_.options.find_unused) refuse_missing(given);
+  while (launched_ < order_.size()) launch(order_[launched_++]);
+  for (const std::size_t u : order_) {
+    // A nested pass may have added to a unit after its exchange: that is exchanged once more.
+    const auto& gradients = units_[u].gradients();
+    const bool late = std::any_of(gradients.begin(), gradients.end(), [](const auto& gradient) {
+      return gradient && gradient->has_any();
+    });
+    if (late) launch(u);
+  }
+  while (!flights_.empty()) finish_oldest();
+  if (context_.options.find_unused) {
+    agree_on_used(given);
+  } else {
+    std::fill(used_.begin(), used_.end(), true);
+  }
+  on_reduced_ = nullptr;
+  if (!order_known_) learn_order();
 }
 
 void Reducer::abandon_pass() {

@@ -72,6 +72,7 @@ class Reducer {
   void join_if_beside(std::size_t parameter);
   void launch_complete();
   void launch(std::size_t unit);
+  void exchange_rest();
   void finish_oldest();
   void finish(Flight& flight);
   void tell_reduced(Flight& flight);
