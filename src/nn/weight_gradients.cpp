@@ -16,7 +16,12 @@ module::GradientTarget open_product_gradient(std::size_t input, at::ScalarType t
 }
 
 at::Tensor product_gradient(std::size_t input, const at::Tensor& a, const at::Tensor& b) {
-  const module::GradientTarget target = open_product_gradient(input, a.scalar_type());
+  return product_gradient(open_product_gradient(input, a.scalar_type()), a, b);
+}
+
+at::Tensor product_gradient(const module::GradientTarget& target,
+                            const at::Tensor& a,
+                            const at::Tensor& b) {
   if (!target) return fused_product({.a = a.t(), .b = b});
   target.fill(
       [&] { fused_product({.a = a.t(), .b = b, .result = target.memory, .adds = !target.is_new}); },

@@ -17,7 +17,10 @@ namespace sheaf::nn {
 /// Opens the place of a gradient of a parameter of `type`: in fp32, too, where that is narrower.
 [[nodiscard]] module::GradientTarget open_product_gradient(std::size_t input, at::ScalarType type);
 
-/// Takes a^T b for matrices.
+/// Takes a^T b for matrices, where the gradient's place is open already.
+[[nodiscard]] at::Tensor product_gradient(const module::GradientTarget& target,
+                                          const at::Tensor& a,
+                                          const at::Tensor& b);
 [[nodiscard]] at::Tensor product_gradient(std::size_t input,
                                           const at::Tensor& a,
                                           const at::Tensor& b);

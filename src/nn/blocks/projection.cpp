@@ -3,21 +3,21 @@
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/cat.h>
 
-#include "nn/kernels/fused_product.h"
 #include "nn/weight_gradients.h"
 #include "sheaf/module/gradient_sink.h"
 
 namespace sheaf::nn {
 namespace {
 
-/// Returns the targets' memory as one matrix if it is, and all of it is new or none.
-at::Tensor joined_targets(const std::vector<module::GradientTarget>& targets) {
+/// Returns the targets as one if their memory is one matrix, and all of it is new or none.
+module::GradientTarget joined_targets(const std::vector<module::GradientTarget>& targets) {
   std::vector<at::Tensor> places;
   for (const module::GradientTarget& target : targets) {
     if (!target || target.is_new != targets.front().is_new) return {};
     places.push_back(target.memory);
   }
-  return joined_rows(places);
+  const module::GradientTarget& first = targets.front();
+  return {joined_rows(places), first.is_new, first.beside};
 }
 
 }  // namespace
@@ -43,25 +43,15 @@ std::vector<at::Tensor> weight_gradients(std::size_t input,
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     targets.push_back(open_product_gradient(input + i, x.scalar_type()));
   }
-  if (const at::Tensor all = joined_targets(targets); all.defined()) {
-    const module::GradientTarget& first = targets.front();
-    first.fill(
-        [&] { fused_product({.a = of_results.t(), .b = x, .result = all, .adds = !first.is_new}); },
-        {of_results, x});
+  if (const module::GradientTarget all = joined_targets(targets)) {
+    static_cast<void>(product_gradient(all, of_results, x));
     return std::vector<at::Tensor>(sizes.size());
   }
   std::vector<at::Tensor> gradients;
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const at::Tensor part = of_results.narrow(1, begin, sizes[i]).t();
+    gradients.push_back(product_gradient(targets[i], of_results.narrow(1, begin, sizes[i]), x));
     begin += sizes[i];
-    const module::GradientTarget& target = targets[i];
-    const auto multiply = [&] {
-      return fused_product(
-          {.a = part, .b = x, .result = target.memory, .adds = target && !target.is_new});
-    };
-    if (target) target.fill([&] { multiply(); }, {of_results, x});
-    gradients.push_back(target ? at::Tensor() : multiply());
   }
   return gradients;
 }
