@@ -44,14 +44,15 @@ struct Gradients {
 
 /// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. Logits
 /// that are there at once count as memory on GPUs: so a quarter of all rows at most. Every chunk
-/// but the first reads and writes the weight's gradient once more, which counts where products are
-/// fast: so with numbers of two bytes as many logits as the weight has elements do, too.
+/// but the first reads and writes the weight's gradient once more, which counts where rows are few:
+/// so as many logits as the weight has elements do, too; a third of them in fp32, which takes twice
+/// the memory and slower products.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
   const std::int64_t rows = hidden.size(0), width = hidden.size(1);
   const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   constexpr std::int64_t kFewest = 64;
   const std::int64_t fitting = elements / std::max<std::int64_t>(vocabulary, 1) / kFewest * kFewest;
-  const std::int64_t few = hidden.element_size() == 2 ? width : 0;
+  const std::int64_t few = hidden.element_size() == 2 ? width : width / 3;
   const std::int64_t most = hidden.is_cpu() ? fitting : std::max(rows / 4, few) / kFewest * kFewest;
   return std::max(std::min(fitting, most), kFewest);
 }

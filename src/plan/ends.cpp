@@ -17,7 +17,7 @@ std::int64_t chunk_rows(const Pass& pass) {
   constexpr std::int64_t kFewest = 64;
   const std::int64_t elements = on_cpu ? std::int64_t{1} << 21 : std::int64_t{1} << 27;
   const std::int64_t fitting = elements / pass.model.vocabulary / kFewest * kFewest;
-  const std::int64_t few = pass.is_narrow() ? pass.model.width : 0;
+  const std::int64_t few = pass.is_narrow() ? pass.model.width : pass.model.width / 3;
   const std::int64_t most = on_cpu ? fitting : std::max(pass.rows() / 4, few) / kFewest * kFewest;
   return std::min(std::max(std::min(fitting, most), kFewest), pass.rows());
 }
