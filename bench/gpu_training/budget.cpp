@@ -20,6 +20,27 @@ struct Sum {
   std::int64_t calls = 0;
 };
 
+KernelClass class_of(const profile::Trace& trace, const profile::TraceEvent& event) {
+  return event.kind == EventKind::copy ? KernelClass::copy
+                                       : class_of_kernel(trace.names[event.name]);
+}
+
+/// Gives each class the moments that no class before it has. Returns all moments.
+profile::Intervals share_moments(const std::map<KernelClass, std::vector<profile::Interval>>& runs,
+                                 double per_step,
+                                 Budget& budget) {
+  profile::Intervals taken;
+  for (const KernelClass kind : kKernelClasses) {
+    const auto found = runs.find(kind);
+    if (found == runs.end()) continue;
+    const std::int64_t before = taken.length();
+    taken = taken | profile::Intervals(found->second);
+    budget.classes.at(kind).ms =
+        static_cast<double>(taken.length() - before) / kNanosecondsPerMs / per_step;
+  }
+  return taken;
+}
+
 std::vector<profile::Interval> steps_in(const profile::Trace& trace) {
   std::vector<profile::Interval> steps;
   for (const profile::TraceEvent& event : trace.events) {
@@ -42,25 +63,18 @@ double median_gaps_ms(const std::vector<profile::Interval>& steps, const profile
 
 }  // namespace
 
-double Budget::hidden_ms() const {
-  double sum = 0;
-  for (const auto& [kind, use] : classes) sum += use.ms;
-  return std::max(0.0, sum - busy_ms);
-}
-
 Budget budget_of(const profile::Trace& trace) {
   const std::vector<profile::Interval> steps = steps_in(trace);
   const auto per_step = static_cast<double>(steps.size());
   std::unordered_map<std::uint32_t, Sum> sums;
-  std::vector<profile::Interval> runs;
+  std::map<KernelClass, std::vector<profile::Interval>> runs;
   for (const profile::TraceEvent& event : trace.events) {
     if (event.kind != EventKind::kernel && event.kind != EventKind::copy) continue;
     Sum& sum = sums[event.name];
-    sum.kind = event.kind == EventKind::copy ? KernelClass::copy
-                                             : class_of_kernel(trace.names[event.name]);
+    sum.kind = class_of(trace, event);
     sum.nanoseconds += event.time.length();
     ++sum.calls;
-    runs.push_back(event.time);
+    runs[sum.kind].push_back(event.time);
   }
   Budget budget;
   for (const auto& [name, sum] : sums) {
@@ -69,14 +83,14 @@ Budget budget_of(const profile::Trace& trace) {
         .ms = static_cast<double>(sum.nanoseconds) / kNanosecondsPerMs / per_step,
         .calls = static_cast<double>(sum.calls) / per_step};
     ClassUse& use = budget.classes[sum.kind];
-    use.ms += kernel.ms;
+    use.running_ms += kernel.ms;
     use.calls += kernel.calls;
     use.kernels.push_back(kernel);
   }
   for (auto& [kind, use] : budget.classes) {
     std::ranges::sort(use.kernels, std::ranges::greater{}, &KernelUse::ms);
   }
-  const profile::Intervals busy(std::move(runs));
+  const profile::Intervals busy = share_moments(runs, per_step, budget);
   budget.busy_ms = static_cast<double>(busy.length()) / kNanosecondsPerMs / per_step;
   budget.gaps_ms = median_gaps_ms(steps, busy);
   return budget;

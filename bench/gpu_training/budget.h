@@ -18,7 +18,11 @@ struct KernelUse {
 
 /// What the kernels of one class take of a step.
 struct ClassUse {
+  /// While one of them runs and none of a class before it, in the order of kKernelClasses: what all
+  /// classes take adds up to the moments at which something runs.
   double ms = 0;
+  /// All of them one after the other. A kernel beside others takes longer than one alone.
+  double running_ms = 0;
   double calls = 0;
   /// The costliest first.
   std::vector<KernelUse> kernels;
@@ -32,10 +36,8 @@ struct Budget {
   /// While none does, inside of a recorded step.
   double gaps_ms = 0;
 
-  /// Returns what ran while something else did, and so does not lengthen the step.
-  [[nodiscard]] double hidden_ms() const;
-  /// Returns how long a recorded step was. One that nobody records may differ: it can be a graph's
-  /// replay, and the card's clocks are another moment's.
+  /// Returns how long a recorded step was. One that nobody records may differ: nothing is noted
+  /// then, and the card's clocks are another moment's.
   [[nodiscard]] double recorded_ms() const { return busy_ms + gaps_ms; }
 };
 

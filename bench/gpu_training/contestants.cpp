@@ -169,6 +169,7 @@ void record_sheaf(const Contest& contest, const std::string& folder) {
   const std::int64_t last = contest.warm_up + kRecordedSteps;
   std::vector<std::string> command = training_command(contest, last, folder);
   command.push_back(fmt::format("--profile.steps={}:{}", contest.warm_up + 1, last));
+  command.emplace_back("--profile.replays=true");
   run(command);
 }
 

@@ -10,8 +10,6 @@ using nlohmann::json;
 
 // Names of kernels with all their types fill screens.
 constexpr std::size_t kShownName = 60;
-// What two digits show.
-constexpr double kShownMs = 0.005;
 
 constexpr std::string_view kGpuFields =
     "(name, driver, SM clock, its maximum, memory clock, its maximum, temperature, power, its "
@@ -68,17 +66,18 @@ std::string memory_beside(const Results& results, const Figures& figures) {
 std::string budget_row(std::string_view name,
                        double light,
                        double ms,
-                       const std::string& further = " |  ") {
+                       const std::string& further = " |  | ") {
   return fmt::format(
       "| {} | {:.2f} | {:.2f} | {:+.2f} | {} |\n", name, light, ms, ms - light, further);
 }
 
-std::string largest_kernel(const ClassUse& use) {
+std::string kernels_of(const ClassUse& use) {
   const KernelUse& largest = use.kernels.front();
   std::string name = largest.name.substr(0, kShownName);
   // A bar would end the cell.
   for (char& letter : name) letter = letter == '|' ? '/' : letter;
-  return fmt::format("{:.0f} | {:.2f} ms: `{}`", use.calls, largest.ms, name);
+  return fmt::format(
+      "{:.2f} | {:.0f} | {:.2f} ms: `{}`", use.running_ms, use.calls, largest.ms, name);
 }
 
 /// Cells: the speed that is reached as a part of each light's.
@@ -223,8 +222,11 @@ std::string light_page(const Results& results) {
 std::string budget_page(const Results& results) {
   const Budget& budget = *results.budget;
   std::string page =
-      "\nWhere sheaf's step goes, in ms (recorded steps are never the replay of a graph):\n\n"
-      "| class | light | sheaf | left | calls | largest kernel |\n|---|---|---|---|---|---|\n";
+      "\nWhere sheaf's step goes, in ms. Recorded steps are replays of a graph where the others "
+      "are. What runs beside a kernel of a class above it takes nothing of the step; `running` has "
+      "all kernels one after the other, each as long as it took beside others.\n\n"
+      "| class | light | sheaf | left | running | calls | largest kernel |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (const KernelClass kind : kKernelClasses) {
     const auto use = budget.classes.find(kind);
     const bool runs = use != budget.classes.end();
@@ -233,9 +235,8 @@ std::string budget_page(const Results& results) {
     page += budget_row(name_of(kind),
                        bounded ? results.light->milliseconds.at(kind) : 0,
                        runs ? use->second.ms : 0,
-                       runs ? largest_kernel(use->second) : "0 | ");
+                       runs ? kernels_of(use->second) : "0 | 0 | ");
   }
-  if (budget.hidden_ms() > kShownMs) page += budget_row("beside others", 0, -budget.hidden_ms());
   page += budget_row("launch gaps", 0, budget.gaps_ms);
   page += budget_row("not in the recording", 0, results.not_recorded_ms());
   page += budget_row("step",

@@ -69,13 +69,13 @@ json json_of(const Budget& budget) {
       if (kernels.size() == kListed) break;
       kernels.push_back({{"name", kernel.name}, {"ms", kernel.ms}, {"calls", kernel.calls}});
     }
-    classes.push_back(
-        {{"class", name_of(kind)}, {"ms", use.ms}, {"calls", use.calls}, {"kernels", kernels}});
+    classes.push_back({{"class", name_of(kind)},
+                       {"ms", use.ms},
+                       {"running_ms", use.running_ms},
+                       {"calls", use.calls},
+                       {"kernels", kernels}});
   }
-  return {{"busy_ms", budget.busy_ms},
-          {"gaps_ms", budget.gaps_ms},
-          {"hidden_ms", budget.hidden_ms()},
-          {"classes", classes}};
+  return {{"busy_ms", budget.busy_ms}, {"gaps_ms", budget.gaps_ms}, {"classes", classes}};
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TrainStep make_step(const RunOptions& options,
            .in_backward = options.optimizer.in_backward,
            .check_gradients = options.fault.nonfinite != OnBadNumbers::stop,
            .seed = static_cast<std::uint64_t>(options.train.seed),
-           .traced = recorded_steps(options.profile)}};
+           .traced = options.profile.replays ? std::nullopt : recorded_steps(options.profile)}};
 }
 
 }  // namespace sheaf::train

@@ -76,9 +76,10 @@ void RunProfile::resume_after(std::int64_t done) {
                            options_.profile.steps));
 }
 
-void RunProfile::before_step(std::int64_t step) {
+void RunProfile::before_step(std::int64_t step, bool is_behind) {
   if (!is_due(step)) return;
-  before_ = world_.traffic();
+  // What came between two steps belongs to none of them.
+  if (!is_behind) before_ = world_.traffic();
   if (recording_) return;
   recording_ = std::make_unique<profile::Recording>(options_.comm.device == comm::DeviceKind::cuda);
   notes_ = {.rank = world_.rank(), .ranks = world_.size(), .strategy = options_.shard.stage};
@@ -89,7 +90,9 @@ std::optional<profile::Account> RunProfile::account(std::int64_t step, const Ste
   if (recording_) {
     notes_.steps.push_back({step, spans.window});
     notes_.spans.insert(notes_.spans.end(), spans.spans.begin(), spans.spans.end());
-    add_to(recorded_, world_.traffic() - before_);
+    const comm::Traffic now = world_.traffic();
+    add_to(recorded_, now - before_);
+    before_ = now;
   }
   if (!options_.profile.accounting) return std::nullopt;
   return profile::account(spans.spans, spans.window, recorder_);

@@ -34,12 +34,13 @@ class RunProfile {
 
   /// Says so where all steps to be recorded were done before a run that goes on after `done`.
   void resume_after(std::int64_t done);
-  /// Tells whether `step`, counted from 1, is to be recorded.
-  [[nodiscard]] bool is_due(std::int64_t step) const {
-    return range_ && step >= range_->first && step <= range_->last;
+  /// Tells whether the step behind `step` may begin before that has ended.
+  [[nodiscard]] bool lets_next_begin_in(std::int64_t step) const {
+    return is_due(step) ? options_.profile.replays && is_due(step + 1) : !is_due(step + 1);
   }
-  /// Starts a recording where one begins with `step`, counted from 1.
-  void before_step(std::int64_t step);
+  /// Starts a recording where one begins with `step`, counted from 1. `is_behind` says that the one
+  /// before it has not ended.
+  void before_step(std::int64_t step, bool is_behind);
   /// Returns where the step's time went; nothing where accounting is off, since then not all is
   /// known.
   [[nodiscard]] std::optional<profile::Account> account(std::int64_t step, const StepSpans& spans);
@@ -50,6 +51,10 @@ class RunProfile {
                                              std::int64_t steps) const;
 
  private:
+  /// Tells whether `step`, counted from 1, is to be recorded.
+  [[nodiscard]] bool is_due(std::int64_t step) const {
+    return range_ && step >= range_->first && step <= range_->last;
+  }
   void save();
   void merge(const std::vector<std::string>& clocks) const;
 
@@ -61,7 +66,7 @@ class RunProfile {
   /// While a trace is recorded.
   std::unique_ptr<profile::Recording> recording_;
   profile::TraceNotes notes_;
-  /// What was counted when the step began, and in all recorded steps.
+  /// What was counted up to where counting for the trace goes on, and in all recorded steps.
   comm::Traffic before_;
   comm::Traffic recorded_;
 };

@@ -196,7 +196,7 @@ class Trainer {
   void begin_step(data::Loader& loader) {
     const std::int64_t step = progress_.step + std::ssize(under_way_);
     if (drill_) rehearse();
-    profile_.before_step(step + 1);
+    profile_.before_step(step + 1, /*is_behind=*/!under_way_.empty());
     PhaseClock& clock = clocks_[static_cast<std::size_t>(step) % kMostUnderWay];
     if (under_way_.empty()) {
       clock.start();
@@ -214,8 +214,7 @@ class Trainer {
   [[nodiscard]] bool may_run_ahead() const {
     const std::int64_t step = progress_.step + 1;
     return step_.is_replaying() && stop_signal_ == 0 && !drill_ && step < parts_.plan.steps &&
-           !is_anything_due(step, under_way_.front().batch) && !profile_.is_due(step) &&
-           !profile_.is_due(step + 1);
+           !is_anything_due(step, under_way_.front().batch) && profile_.lets_next_begin_in(step);
   }
 
   /// The same of what after_step() does.

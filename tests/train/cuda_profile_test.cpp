@@ -19,14 +19,20 @@ namespace {
 using nlohmann::json;
 using ::testing::IsSupersetOf;
 
-constexpr int kFirst = 5;
-constexpr int kLast = 8;
+constexpr int kFirst = 6;
+constexpr int kLast = 9;
 
 /// Something on a stream of the GPU, in microseconds.
 struct OnStream {
   double begin = 0;
   double end = 0;
   std::int64_t stream = 0;
+};
+
+/// In microseconds.
+struct Range {
+  double begin = 0;
+  double end = 0;
 };
 
 class ProfileOnCuda : public ::testing::Test {
@@ -44,7 +50,7 @@ class ProfileOnCuda : public ::testing::Test {
         "--model.dropout=0",
         "--model.attention_dropout=0",
         "--data.source=random",
-        "--train.steps=10",
+        "--train.steps=12",
         "--train.evaluate=false",
         "--train.sample_tokens=0",
         "--profile.steps=" + std::to_string(kFirst) + ":" + std::to_string(kLast),
@@ -68,6 +74,24 @@ class ProfileOnCuda : public ::testing::Test {
                        event.at("args").at("stream").get<std::int64_t>()});
     }
     return found;
+  }
+
+  /// Returns how many events of a category have that name.
+  [[nodiscard]] std::int64_t named(const std::string& category, const std::string& name) const {
+    return std::ranges::count_if(events_, [&](const json& event) {
+      return event.value("cat", "") == category && event.at("name") == name;
+    });
+  }
+
+  /// Returns when a range of sheaf's own begins and ends, in microseconds.
+  [[nodiscard]] Range time_of(const std::string& name) const {
+    for (const json& event : events_) {
+      if (event.value("cat", "") != "sheaf" || event.at("name") != name) continue;
+      const double begin = event.at("ts");
+      return {begin, begin + event.at("dur").get<double>()};
+    }
+    ADD_FAILURE() << "the trace has no " << name;
+    return {};
   }
 
   /// Returns the seconds that the accounting says the recorded steps have computed.
@@ -96,7 +120,7 @@ TEST_F(ProfileOnCuda, TracesComputeAsTheAccountingHasIt) {
     if (event.value("cat", "") == "sheaf") names.insert(event.at("name"));
   }
   EXPECT_THAT(names,
-              IsSupersetOf({"step 5", "step 8", "data", "forward", "backward", "optimizer"}));
+              IsSupersetOf({"step 6", "step 9", "data", "forward", "backward", "optimizer"}));
   EXPECT_GT(on_gpu("kernel", "").size(), 1000U);
   const CommandResult result = run_command({sheaf_program(), "trace", "--json", folder_.path()});
   ASSERT_EQ(result.exit_code, 0) << describe(result);
@@ -107,6 +131,23 @@ TEST_F(ProfileOnCuda, TracesComputeAsTheAccountingHasIt) {
   std::printf(
       "compute: traced %.6f s, accounted %.6f s\n", rank.at("compute").get<double>(), accounted);
   EXPECT_NEAR(rank.at("compute").get<double>(), accounted, 0.03 * accounted);
+}
+
+TEST_F(ProfileOnCuda, ReplaysAreReplaysInATraceThatAsksForThem) {
+  train({"--model.preset=gpt2-tiny",
+         "--batch.global=4",
+         "--train.graph=on",
+         "--profile.replays=true"});
+  EXPECT_EQ(named("cuda_runtime", "cudaGraphLaunch"), kLast - kFirst + 1);
+  EXPECT_EQ(named("cpu_op", "aten::mm"), 0);
+  const auto kernels = on_gpu("kernel", "");
+  for (int step = kFirst; step <= kLast; ++step) {
+    const Range range = time_of("step " + std::to_string(step));
+    const auto within = std::ranges::count_if(kernels, [&](const OnStream& kernel) {
+      return kernel.begin >= range.begin && kernel.end <= range.end;
+    });
+    EXPECT_GT(within, 20) << "kernels in step " << step;
+  }
 }
 
 // A batch so large that its copy takes longer than the host needs for the first kernels.

@@ -14,12 +14,18 @@ struct ProfileSection {
   bool accounting = true;
   /// Steps to record a trace of, counted from 1: "10:13" is four of them; empty: none.
   std::string steps;
+  /// Whether these are replays of a CUDA graph where other steps are. Their trace has kernels
+  /// alone: replays have no operators.
+  bool replays = false;
 };
 
 template <class Fields>
 void describe(Fields& field, ProfileSection& profile) {
   field("accounting", profile.accounting, "tell where the time of every step goes");
   field("steps", profile.steps, "steps to record a trace of, as FIRST:LAST; empty: none");
+  field("replays",
+        profile.replays,
+        "these are replays of a CUDA graph where others are: kernels, but no operators");
 }
 
 /// Steps to record, the last one too.

@@ -78,7 +78,7 @@ struct StepOptions {
   /// Whether gradients that are not clipped are looked at before they are approved; one exchange.
   bool check_gradients = false;
   std::uint64_t seed = 0;
-  /// Steps that are not replayed, counted from 1.
+  /// Steps that are not replayed, so that a trace has their operators; counted from 1.
   std::optional<StepRange> traced = {};
 };
 
