@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <vector>
 
 #include "train/cuda_graph.h"
@@ -136,6 +137,8 @@ struct Case {
   std::size_t height = 1;
   std::size_t pitch = 0;
 };
+
+std::ostream& operator<<(std::ostream& out, const Case& each) { return out << each.name; }
 
 class GraphFillOf : public GraphFillsOnCuda, public ::testing::WithParamInterface<Case> {};
 
