@@ -82,37 +82,52 @@ void RunProfile::before_step(std::int64_t step, bool is_behind) {
   if (!is_behind) before_ = world_.traffic();
   if (recording_) return;
   recording_ = std::make_unique<profile::Recording>(options_.comm.device == comm::DeviceKind::cuda);
-  notes_ = {.rank = world_.rank(), .ranks = world_.size(), .strategy = options_.shard.stage};
 }
 
 std::optional<profile::Account> RunProfile::account(std::int64_t step, const StepSpans& spans) {
   arrivals_.add(spans.spans);
-  if (recording_) {
-    notes_.steps.push_back({step, spans.window});
-    notes_.spans.insert(notes_.spans.end(), spans.spans.begin(), spans.spans.end());
+  if (recording_ && is_due(step)) {
     const comm::Traffic now = world_.traffic();
-    add_to(recorded_, now - before_);
+    noted_.push_back({step, spans, now - before_});
     before_ = now;
   }
   if (!options_.profile.accounting) return std::nullopt;
   return profile::account(spans.spans, spans.window, recorder_);
 }
 
+void RunProfile::went_back_to(std::int64_t step) {
+  std::erase_if(noted_, [&](const Noted& each) { return each.step > step; });
+}
+
 void RunProfile::after_step(std::int64_t step, bool run_ends) {
-  if (recording_ && !notes_.steps.empty() && (run_ends || step >= range_->last)) save();
+  if (recording_ && !noted_.empty() && (run_ends || step >= range_->last)) save();
+}
+
+profile::TraceNotes RunProfile::notes() const {
+  profile::TraceNotes notes{
+      .rank = world_.rank(), .ranks = world_.size(), .strategy = options_.shard.stage};
+  comm::Traffic traffic;
+  for (const Noted& each : noted_) {
+    notes.steps.push_back({each.step, each.spans.window});
+    notes.spans.insert(notes.spans.end(), each.spans.spans.begin(), each.spans.spans.end());
+    add_to(traffic, each.traffic);
+  }
+  notes.traffic = uses_in(traffic);
+  return notes;
 }
 
 void RunProfile::save() {
-  notes_.traffic = uses_in(recorded_);
+  profile::TraceNotes notes = this->notes();
   // Measured now, since clocks drift apart.
   const std::int64_t ahead = clock_offset(world_, own_clock());
   const std::string own = std::to_string(profile::wall_clock_offset() + ahead);
   const std::vector<std::string> clocks = comm::gather_texts(world_, own);
-  notes_.clock_shift = std::stoll(clocks.front()) - std::stoll(own);
+  notes.clock_shift = std::stoll(clocks.front()) - std::stoll(own);
   const std::filesystem::path folder = options_.log.dir;
   std::filesystem::create_directories(folder);
-  recording_->save(folder / profile::trace_name(world_.rank()), notes_, recorder_);
+  recording_->save(folder / profile::trace_name(world_.rank()), notes, recorder_);
   recording_.reset();
+  noted_.clear();
   range_.reset();
   world_.barrier().wait();
   if (world_.rank() != 0) return;

@@ -44,6 +44,8 @@ class RunProfile {
   /// Returns where the step's time went; nothing where accounting is off, since then not all is
   /// known.
   [[nodiscard]] std::optional<profile::Account> account(std::int64_t step, const StepSpans& spans);
+  /// Forgets what it has noted of steps behind `step`: they will be taken again.
+  void went_back_to(std::int64_t step);
   /// Writes the traces where `step` was the last one to be recorded, or the run ends.
   void after_step(std::int64_t step, bool run_ends);
   /// Compares the ranks: `times` are this one's, of so many steps. Nothing where accounting is off.
@@ -55,7 +57,15 @@ class RunProfile {
   [[nodiscard]] bool is_due(std::int64_t step) const {
     return range_ && step >= range_->first && step <= range_->last;
   }
+  /// What is known of a recorded step besides what the recorder has seen.
+  struct Noted {
+    std::int64_t step = 0;
+    StepSpans spans;
+    comm::Traffic traffic;
+  };
+
   void save();
+  [[nodiscard]] profile::TraceNotes notes() const;
   void merge(const std::vector<std::string>& clocks) const;
 
   RunOptions options_;
@@ -65,10 +75,9 @@ class RunProfile {
   profile::ArrivalLog arrivals_;
   /// While a trace is recorded.
   std::unique_ptr<profile::Recording> recording_;
-  profile::TraceNotes notes_;
-  /// What was counted up to where counting for the trace goes on, and in all recorded steps.
+  std::vector<Noted> noted_;
+  /// What was counted up to where counting for the trace goes on.
   comm::Traffic before_;
-  comm::Traffic recorded_;
 };
 
 }  // namespace sheaf::train

@@ -157,6 +157,7 @@ class Trainer {
       throw Diverged(fmt::format("{}; there is no checkpoint to go back to yet", reason.what()));
     }
     guard_->went_back_to(progress_.step);
+    profile_.went_back_to(progress_.step);
     if (world_.rank() == 0) {
       log::warning(
           "fault",

@@ -283,6 +283,23 @@ TEST(TraceOfAResumedRun, IsSaidToBeMissingWhereItsStepsAreDone) {
   EXPECT_THAT(resumed.err, HasSubstr("profile.steps = 3:5"));
 }
 
+TEST(TraceOfARunThatWentBack, HasEveryStepOnce) {
+  const TemporaryFolder folder;
+  const CommandResult result = train(folder.path(),
+                                     {"--checkpoint.dir=" + folder.path("saved"),
+                                      "--checkpoint.every=2",
+                                      "--fault.nonfinite=rollback",
+                                      "--fault.inject=set_gradient:step=4"});
+  EXPECT_THAT(result.err, HasSubstr("the run goes back to the end of step 2"));
+  const json events = json::parse(folder.read("trace_rank0.json")).at("traceEvents");
+  EXPECT_THAT(ranges_in(events, "step"), SizeIs(3));
+  const json rank = trace_of({folder.path()}).at("ranks").at(0);
+  EXPECT_EQ(rank.at("steps"), 3);
+  for (const json& each : rank.at("collectives")) {
+    if (each.at("purpose") == "loss") EXPECT_EQ(each.at("calls"), 3);
+  }
+}
+
 TEST(ProfileOptions, SayNothingOfTimeWithoutAccounting) {
   const TemporaryFolder folder;
   const CommandResult result =
