@@ -36,8 +36,8 @@ struct Budget {
   /// While none does, inside of a recorded step.
   double gaps_ms = 0;
 
-  /// Returns how long a recorded step was. One that nobody records may differ: nothing is noted
-  /// then, and the card's clocks are another moment's.
+  /// Returns how long a recorded step was. One that nobody records may differ: the recorder costs
+  /// nothing then, and the card's clocks are another moment's.
   [[nodiscard]] double recorded_ms() const { return busy_ms + gaps_ms; }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -21,6 +22,9 @@ using nlohmann::json;
 
 // So many that the first, which the recorder's start may lengthen, is not the one in the middle.
 constexpr std::int64_t kRecordedSteps = 3;
+
+// Where steps become a graph, three before it are plain and the next two are recorded for it.
+constexpr std::int64_t kStepsBeforeReplays = 5;
 
 // Enough to see why a program failed.
 constexpr std::size_t kLastWords = 1500;
@@ -166,9 +170,10 @@ Figures run_sheaf(const Contest& contest) {
 }
 
 void record_sheaf(const Contest& contest, const std::string& folder) {
-  const std::int64_t last = contest.warm_up + kRecordedSteps;
+  const std::int64_t before = std::max(contest.warm_up, kStepsBeforeReplays);
+  const std::int64_t last = before + kRecordedSteps;
   std::vector<std::string> command = training_command(contest, last, folder);
-  command.push_back(fmt::format("--profile.steps={}:{}", contest.warm_up + 1, last));
+  command.push_back(fmt::format("--profile.steps={}:{}", before + 1, last));
   command.emplace_back("--profile.replays=true");
   run(command);
 }

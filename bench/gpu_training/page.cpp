@@ -223,7 +223,7 @@ std::string budget_page(const Results& results) {
   const Budget& budget = *results.budget;
   std::string page =
       "\nWhere sheaf's step goes, in ms. Recorded steps are replays of a graph where the others "
-      "are. What runs beside a kernel of a class above it takes nothing of the step; `running` has "
+      "are. A moment counts for the first class in this list of which a kernel runs; `running` has "
       "all kernels one after the other, each as long as it took beside others.\n\n"
       "| class | light | sheaf | left | running | calls | largest kernel |\n"
       "|---|---|---|---|---|---|---|\n";

@@ -45,8 +45,8 @@ struct Gradients {
 /// Returns as many rows as fit, on CPUs, into a part of the outer cache, or keep a GPU busy. Logits
 /// that are there at once count as memory on GPUs: so a quarter of all rows at most. Every chunk
 /// but the first reads and writes the weight's gradient once more, which counts where rows are few:
-/// so as many logits as the weight has elements do, too; a third of them in fp32, which takes twice
-/// the memory and slower products.
+/// so as many logits as the weight has elements do, too; a third of them in fp32, where they take
+/// twice the memory and products are slower.
 std::int64_t default_chunk_rows(const at::Tensor& hidden, std::int64_t vocabulary) {
   const std::int64_t rows = hidden.size(0), width = hidden.size(1);
   const std::int64_t elements = hidden.is_cpu() ? std::int64_t{1} << 21 : std::int64_t{1} << 27;

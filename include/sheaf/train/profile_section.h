@@ -14,8 +14,8 @@ struct ProfileSection {
   bool accounting = true;
   /// Steps to record a trace of, counted from 1: "10:13" is four of them; empty: none.
   std::string steps;
-  /// Whether these are replays of a CUDA graph where other steps are. Their trace has kernels
-  /// alone: replays have no operators.
+  /// Whether these are replays of a CUDA graph where other steps are: from the sixth on. Their
+  /// trace has kernels, but no operators of forward, backward and update.
   bool replays = false;
 };
 
@@ -25,7 +25,7 @@ void describe(Fields& field, ProfileSection& profile) {
   field("steps", profile.steps, "steps to record a trace of, as FIRST:LAST; empty: none");
   field("replays",
         profile.replays,
-        "these are replays of a CUDA graph where others are: kernels, but no operators");
+        "recorded steps are replays of a CUDA graph where others are: kernels, but no operators");
 }
 
 /// Steps to record, the last one too.

@@ -44,10 +44,11 @@ TEST(Budget, CountsMomentsWithTwoKernelsOnce) {
 }
 
 TEST(Budget, GivesAMomentToTheFirstClassThatRuns) {
-  const Budget budget = budget_of(trace_of({range("step", {0, 1000}),
-                                            event("kernel", "adam_kernel", {0, 600}, {.thread = 9}),
-                                            event("kernel", "nvjet", {100, 400}, {.thread = 7}),
-                                            event("kernel", "norm_kernel", {300, 500}, {.thread = 7})}));
+  const Budget budget =
+      budget_of(trace_of({range("step", {0, 1000}),
+                          event("kernel", "adam_kernel", {0, 600}, {.thread = 9}),
+                          event("kernel", "nvjet", {100, 400}, {.thread = 7}),
+                          event("kernel", "norm_kernel", {300, 500}, {.thread = 7})}));
   EXPECT_DOUBLE_EQ(budget.classes.at(KernelClass::gemm).ms, 0.3);
   EXPECT_DOUBLE_EQ(budget.classes.at(KernelClass::norm).ms, 0.1);
   EXPECT_DOUBLE_EQ(budget.classes.at(KernelClass::optimizer).ms, 0.2);
