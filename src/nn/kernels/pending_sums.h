@@ -27,8 +27,8 @@ class PendingSums {
  private:
   std::vector<PartsSum> sums_;
   std::vector<at::Tensor> parts_;
-  /// The same for all of them.
-  module::Beside* beside_ = nullptr;
+  /// The same for all of them; without CUDA nobody asks.
+  [[maybe_unused]] module::Beside* beside_ = nullptr;
 };
 
 }  // namespace sheaf::nn
