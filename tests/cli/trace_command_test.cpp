@@ -295,9 +295,11 @@ TEST(TraceOfARunThatWentBack, HasEveryStepOnce) {
   EXPECT_THAT(ranges_in(events, "step"), SizeIs(3));
   const json rank = trace_of({folder.path()}).at("ranks").at(0);
   EXPECT_EQ(rank.at("steps"), 3);
+  int losses = 0;
   for (const json& each : rank.at("collectives")) {
-    if (each.at("purpose") == "loss") EXPECT_EQ(each.at("calls"), 3);
+    if (each.at("purpose") == "loss") losses += each.at("calls").get<int>();
   }
+  EXPECT_EQ(losses, 3);
 }
 
 TEST(ProfileOptions, SayNothingOfTimeWithoutAccounting) {
